@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,9 @@ struct DispatchOrder {
   JobId job;
   /// The job's manifest as schedd/shapes has rendered it.
   ManifestText object;
+  /// The local account of the job's submitter (JobRecord::account). Members made of this host's
+  /// processes run the pods as it (rule U60); others have users of their own.
+  std::optional<std::uint32_t> account = {};
   /// ConfigMaps and Secrets that the pods need; they are created before any pod starts.
   std::vector<ManifestText> dependents;
   /// The flavors and pod counts that admission decided.

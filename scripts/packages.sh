@@ -5,8 +5,10 @@ set -euo pipefail
 MUSTER_PACKAGES="build-essential cmake ninja-build ccache mold pkg-config git ca-certificates curl jq python3
   libboost1.81-dev libboost-json1.81-dev libpistache-dev libgrpc++-dev protobuf-compiler-grpc libprotobuf-dev
   protobuf-compiler libpqxx-dev libpq-dev postgresql-15 libspdlog-dev libfmt-dev libcli11-dev libyaml-dev
-  prometheus-cpp-dev libssl-dev libsystemd-dev libjemalloc-dev"
-MUSTER_TEST_PACKAGES="libgtest-dev libgmock-dev librapidcheck-dev"
+  prometheus-cpp-dev libssl-dev libsodium-dev libsystemd-dev libjemalloc-dev libseccomp-dev
+  libcjose-dev libmunge-dev libcurl4-openssl-dev"
+# chromium: S10 lets a real browser try what a page of somebody else can do.
+MUSTER_TEST_PACKAGES="libgtest-dev libgmock-dev librapidcheck-dev openssl sslscan munge chromium"
 
 # Installs those of the packages that are missing; without missing ones it needs neither root nor network.
 install_packages() {

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Prints the path of a python3 that has independent clients for the tests: Kubernetes' official client and an OpenAPI validator,
-# from the Python package index. They are kept below the user's cache and installed once for each set of versions.
+# Prints the path of a python3 that has independent counterparts for the tests: Kubernetes' official client, an OpenAPI validator, and an
+# OpenID Connect provider, from the Python package index. They are kept below the user's cache and installed once for each set of versions.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-packages="kubernetes==37.0.2 openapi-spec-validator==0.9.0"
+packages="kubernetes==37.0.2 openapi-spec-validator==0.9.0 oidc-provider-mock==0.3.4"
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/muster/python-clients
 key=$({ python3 --version; echo "$packages"; } | sha256sum | cut -c1-16)
 target=$cache/$key

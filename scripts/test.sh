@@ -15,5 +15,6 @@ mv "$root/build.configure.log" "$root/build/configure.log"
 export NINJA_STATUS='[%p, %f of %t, %e s] '
 cmake --build "$root/build"
 "$root/tests/kubebed/build.sh" >/dev/null
+"$root/tests/e2e/sec/zitadel_provider/build.sh" >/dev/null
 "$root/scripts/python_clients.sh" >/dev/null
 ctest --test-dir "$root/build" --output-on-failure --no-tests=error -j 2 "$@"

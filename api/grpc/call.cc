@@ -2,10 +2,14 @@
 // takes the number over.
 #include "api/grpc/call.h"
 
+#include <iterator>
 #include <string>
+#include <utility>
+#include <vector>
 
-#include "api/auth/loopback.h"
+#include "api/auth/request_id.h"
 #include "api/grpc/convert.h"
+#include "schedd/base/limits.h"
 
 namespace muster::api {
 namespace {
@@ -13,23 +17,81 @@ namespace {
 // gRPC refuses metadata over 8 KiB by default, so a long list of wrong fields is cut to this size.
 constexpr std::size_t kProblemBytes = 4096;
 
-Result<auth::Principal> PrincipalOf(const grpc::CallbackServerContext& context) {
-  const auto& metadata = context.client_metadata();
-  const bool credentials = metadata.contains("authorization");
-  const auto user = metadata.find("x-muster-user");
-  if (user == metadata.end()) return auth::LoopbackPrincipal("", credentials);
-  return auth::LoopbackPrincipal({user->second.data(), user->second.size()}, credentials);
+// A metadata value, "" if absent. Given twice, it is refused: two programs could each take another.
+Result<std::string> OneValue(const grpc::CallbackServerContext& context, const char* key) {
+  const auto [begin, end] = context.client_metadata().equal_range(key);
+  if (begin == end) return std::string();
+  if (std::next(begin) != end)
+    return InvalidArgument(std::string("the metadata \"") + key + "\" is given twice");
+  return std::string(begin->second.data(), begin->second.size());
+}
+
+// What the metadata says of the sender; the texts that Evidence points into.
+struct SenderTexts {
+  std::string authorization, as_user, request_id;
+  std::vector<std::string> as_groups;
+};
+
+Result<SenderTexts> SenderOf(const grpc::CallbackServerContext& context) {
+  SenderTexts out;
+  std::string as_user_muster;
+  for (const auto& [key, text] : {std::pair{"authorization", &out.authorization},
+                                  {"impersonate-user", &out.as_user},
+                                  {"x-muster-user", &as_user_muster},
+                                  {"x-request-id", &out.request_id}}) {
+    Result<std::string> value = OneValue(context, key);
+    if (!value.ok()) return value.error();
+    *text = std::move(value).value();
+  }
+  if (context.client_metadata().contains("authorization") && out.authorization.empty())
+    return Error{Code::kUnauthenticated, "the metadata \"authorization\" is empty"};
+  for (const auto& [key, value] : context.client_metadata()) {
+    const std::string_view name(key.data(), key.size());
+    // Who is to be acted as, and is nobody, is not to be oneself.
+    if ((name == "impersonate-user" || name == "x-muster-user") && value.empty())
+      return InvalidArgument("the metadata \"" + std::string(name) + "\" is empty");
+    if (name == "impersonate-uid" || name.starts_with("impersonate-extra-"))
+      return InvalidArgument("only a user and groups can be acted as");
+  }
+  if (out.authorization.size() > limits::kAuthorizationBytes)
+    return Error{Code::kUnauthenticated, "the metadata \"authorization\" is over 12 KiB"};
+  if (!out.as_user.empty() && !as_user_muster.empty() && out.as_user != as_user_muster)
+    return InvalidArgument("x-muster-user and impersonate-user name different users");
+  if (out.as_user.empty()) out.as_user = std::move(as_user_muster);
+  const auto [begin, end] = context.client_metadata().equal_range("impersonate-group");
+  for (auto one = begin; one != end; ++one)
+    out.as_groups.emplace_back(one->second.data(), one->second.size());
+  return out;
 }
 
 }  // namespace
 
-Result<auth::Principal> CallerOf(const grpc::CallbackServerContext& context,
-                                 const SchedulerService& service) {
-  Result<auth::Principal> who = PrincipalOf(context);
-  if (!who.ok()) return who;
-  const Status ready = service.Ready();
+Result<auth::Principal> Callers::Find(const grpc::CallbackServerContext& context) const {
+  const Result<SenderTexts> sender = SenderOf(context);
+  if (!sender.ok()) return sender.error();
+  const net::PeerPtr peer = peers_.Of(context.peer());
+  auth::Evidence evidence;
+  evidence.peer = peer.get();
+  evidence.authorization = sender->authorization;
+  evidence.as_user = sender->as_user;
+  evidence.may_wait = false;  // gRPC's own threads serve all calls
+  evidence.as_groups.assign(sender->as_groups.begin(), sender->as_groups.end());
+  Result<auth::Principal> who = authenticator_.Authenticate(evidence);
+  if (!who.ok()) {
+    service_.audit().Failed(auth::UnknownCaller(peer.get()), "call", "grpc", who.error());
+    return who;
+  }
+  who->request_id =
+      auth::SaneRequestId(sender->request_id) ? sender->request_id : auth::NextRequestId();
+  if (const Status rate = service_.TakeRate(*who); !rate.ok()) return rate.error();
+  const Status ready = service_.Ready();
   if (!ready.ok()) return ready.error();
   return who;
+}
+
+Result<auth::Principal> CallerOf(const grpc::CallbackServerContext& context,
+                                 const Callers& callers) {
+  return callers.Find(context);
 }
 
 grpc::Status StatusOf(grpc::CallbackServerContext* context, const Error& error) {
@@ -53,6 +115,13 @@ grpc::ServerUnaryReactor* Refuse(grpc::CallbackServerContext* context, const Err
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   reactor->Finish(StatusOf(context, error));
   return reactor;
+}
+
+grpc::ServerUnaryReactor* Refuse(grpc::CallbackServerContext* context,
+                                 const SchedulerService& service, const auth::Principal& who,
+                                 const char* verb, const std::string& object, const Error& error) {
+  service.audit().Failed(who, verb, object, error);
+  return Refuse(context, error);
 }
 
 }  // namespace muster::api

@@ -41,7 +41,7 @@ Result<NewMember> ToNewMember(const v1::AddClusterRequest& request) {
 grpc::ServerUnaryReactor* ClusterServiceImpl::ListClusters(grpc::CallbackServerContext* context,
                                                            const v1::ListClustersRequest*,
                                                            v1::ListClustersResponse* response) {
-  const Result<auth::Principal> who = CallerOf(*context, service_);
+  const Result<auth::Principal> who = CallerOf(*context, callers_);
   if (!who.ok()) return Refuse(context, who.error());
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   Answer(context, reactor, service_.Clusters(*who),
@@ -54,7 +54,7 @@ grpc::ServerUnaryReactor* ClusterServiceImpl::ListClusters(grpc::CallbackServerC
 grpc::ServerUnaryReactor* ClusterServiceImpl::GetCluster(grpc::CallbackServerContext* context,
                                                          const v1::GetClusterRequest* request,
                                                          v1::Cluster* response) {
-  const Result<auth::Principal> who = CallerOf(*context, service_);
+  const Result<auth::Principal> who = CallerOf(*context, callers_);
   if (!who.ok()) return Refuse(context, who.error());
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   Answer(context, reactor, ClusterNamed(service_, *who, request->name()),
@@ -65,62 +65,69 @@ grpc::ServerUnaryReactor* ClusterServiceImpl::GetCluster(grpc::CallbackServerCon
 grpc::ServerUnaryReactor* ClusterServiceImpl::CordonCluster(grpc::CallbackServerContext* context,
                                                             const v1::CordonClusterRequest* request,
                                                             v1::Cluster* response) {
-  const Result<auth::Principal> who = CallerOf(*context, service_);
+  const Result<auth::Principal> who = CallerOf(*context, callers_);
   if (!who.ok()) return Refuse(context, who.error());
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   // The answer is the member as it is after the commit.
   service_.Cordon(*who, request->name(), request->cordon(),
-                  [this, context, reactor, response, who = *who,
-                   name = request->name()](Result<ObjectPtr> changed) {
+                  Audited(service_, *who, "update", "membercluster/" + request->name(),
+                          [this, context, reactor, response, who = *who,
+                           name = request->name()](Result<ObjectPtr> changed) {
     if (!changed.ok()) return reactor->Finish(StatusOf(context, changed.error()));
     Answer(context, reactor, ClusterNamed(service_, who, name),
            [&](const core::ClusterView& cluster) { ToProto(cluster, response); });
-  });
+                  }));
   return reactor;
 }
 
 grpc::ServerUnaryReactor* ClusterServiceImpl::DrainCluster(grpc::CallbackServerContext* context,
                                                            const v1::DrainClusterRequest* request,
                                                            v1::DrainClusterResponse* response) {
-  const Result<auth::Principal> who = CallerOf(*context, service_);
+  const Result<auth::Principal> who = CallerOf(*context, callers_);
   if (!who.ok()) return Refuse(context, who.error());
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   service_.Drain(*who, request->name(), request->force(),
-                 [context, reactor, response](const Result<DrainProgress>& progress) {
+                 Audited(service_, *who, "update", "membercluster/" + request->name(),
+                         [context, reactor, response](const Result<DrainProgress>& progress) {
     Answer(context, reactor, progress,
            [response](const DrainProgress& left) { ToProto(left, response); });
-  });
+                 }));
   return reactor;
 }
 
 grpc::ServerUnaryReactor* ClusterServiceImpl::AddCluster(grpc::CallbackServerContext* context,
                                                          const v1::AddClusterRequest* request,
                                                          v1::AddClusterResponse* response) {
-  const Result<auth::Principal> who = CallerOf(*context, service_);
+  const Result<auth::Principal> who = CallerOf(*context, callers_);
   if (!who.ok()) return Refuse(context, who.error());
   const Result<NewMember> wanted = ToNewMember(*request);
-  if (!wanted.ok()) return Refuse(context, wanted.error());
+  if (!wanted.ok())
+    return Refuse(context, service_, *who, "create", "membercluster/" + request->name(),
+                  wanted.error());
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  service_.AddMember(*who, *wanted, [context, reactor, response](const Result<AddedMember>& added) {
+  service_.AddMember(*who, *wanted,
+                     Audited(service_, *who, "create", "membercluster/" + request->name(),
+                             [context, reactor, response](const Result<AddedMember>& added) {
     Answer(context, reactor, added,
            [response](const AddedMember& member) { ToProto(member, response); });
-  });
+                     }));
   return reactor;
 }
 
 grpc::ServerUnaryReactor* ClusterServiceImpl::RemoveCluster(grpc::CallbackServerContext* context,
                                                             const v1::RemoveClusterRequest* request,
                                                             v1::RemoveClusterResponse* response) {
-  const Result<auth::Principal> who = CallerOf(*context, service_);
+  const Result<auth::Principal> who = CallerOf(*context, callers_);
   if (!who.ok()) return Refuse(context, who.error());
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   service_.RemoveMember(*who, request->name(), request->force(),
-                        [context, reactor, response](const Result<RemovedMember>& removed) {
+                        Audited(service_, *who, "delete", "membercluster/" + request->name(),
+                                [context, reactor, response](const Result<RemovedMember>& removed) {
     Answer(context, reactor, removed, [response](const RemovedMember& left) {
       response->set_configuration_objects(static_cast<std::int64_t>(left.objects));
       response->set_placements(static_cast<std::int64_t>(left.placements));
     });
-  });
+                        }));
   return reactor;
 }
 

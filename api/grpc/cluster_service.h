@@ -1,6 +1,7 @@
 // ClusterService of muster.v1 over SchedulerService.
 #pragma once
 
+#include "api/grpc/call.h"
 #include "api/service/scheduler_service.h"
 #include "muster/v1/clusters.grpc.pb.h"
 
@@ -9,7 +10,8 @@ namespace muster::api {
 /// Thread-safe; the service must outlive the server.
 class ClusterServiceImpl final : public v1::ClusterService::CallbackService {
  public:
-  explicit ClusterServiceImpl(SchedulerService& service) : service_(service) {}
+  ClusterServiceImpl(SchedulerService& service, const Callers& callers)
+      : service_(service), callers_(callers) {}
   grpc::ServerUnaryReactor* ListClusters(grpc::CallbackServerContext* context,
                                          const v1::ListClustersRequest* request,
                                          v1::ListClustersResponse* response) override;
@@ -31,6 +33,7 @@ class ClusterServiceImpl final : public v1::ClusterService::CallbackService {
 
  private:
   SchedulerService& service_;
+  const Callers& callers_;
 };
 
 }  // namespace muster::api

@@ -8,6 +8,7 @@
 #include <map>
 #include <utility>
 
+#include "api/grpc/call.h"
 #include "schedd/base/limits.h"
 
 namespace muster::api {
@@ -28,12 +29,17 @@ grpc::ServerWriteReactor<v1::Event>* EventHub::Refuse(const grpc::Status& status
   return new RefusedWatch(status);
 }
 
-EventHub::EventHub(SchedulerService& service) : service_(service) {}
+EventHub::EventHub(SchedulerService& service, const auth::Authenticator& authenticator,
+                   StreamCounts streams)
+    : service_(service), authenticator_(authenticator), streams_(std::move(streams)) {}
 EventHub::~EventHub() { StopTicking(); }
 
 grpc::ServerWriteReactor<v1::Event>* EventHub::Open(grpc::CallbackServerContext* context,
                                                     auth::Principal who, std::int64_t since) {
-  auto watch = std::make_shared<EventWatch>(service_, context, std::move(who), since,
+  Result<std::shared_ptr<const void>> counted = streams_.Take(who);
+  if (!counted.ok()) return Refuse(StatusOf(context, counted.error()));
+  auto watch = std::make_shared<EventWatch>(service_, authenticator_, context, std::move(who),
+                                            since, std::move(counted).value(),
                                             [this](const EventWatch* ended) { Forget(ended); });
   std::shared_ptr<EventWatch> displaced;
   {
@@ -46,16 +52,7 @@ grpc::ServerWriteReactor<v1::Event>* EventHub::Open(grpc::CallbackServerContext*
       }
     }
     watches_.push_back(watch);
-    // The ticker starts with the first watch, so that a server without watches has no thread for
-    // it.
-    if (!ticker_.joinable()) {
-      ticker_ = std::jthread([this](std::stop_token stop) {
-        std::mutex alone;
-        std::unique_lock tick(alone);
-        while (!wake_.wait_for(tick, stop, kTick, [&stop] { return stop.stop_requested(); }))
-          Tick();
-      });
-    }
+    StartTicking();
   }
   if (displaced != nullptr) {
     // Outside the lock: the watch that ends calls Forget.
@@ -82,6 +79,24 @@ std::shared_ptr<EventWatch> EventHub::Displaced(const std::string& peer) {
   return out;
 }
 
+void EventHub::AlsoTick(std::weak_ptr<TickedStream> stream) {
+  std::lock_guard lock(mutex_);
+  if (closed_) return;
+  std::erase_if(ticked_, [](const auto& one) { return one.expired(); });
+  ticked_.push_back(std::move(stream));
+  StartTicking();
+}
+
+// A server without streams has no thread for them.
+void EventHub::StartTicking() {
+  if (ticker_.joinable()) return;
+  ticker_ = std::jthread([this](std::stop_token stop) {
+    std::mutex alone;
+    std::unique_lock tick(alone);
+    while (!wake_.wait_for(tick, stop, kTick, [&stop] { return stop.stop_requested(); })) Tick();
+  });
+}
+
 void EventHub::Tick() {
   const Status ready = service_.Ready();
   for (const auto& watch : Watches()) {
@@ -89,6 +104,14 @@ void EventHub::Tick() {
       watch->End({grpc::StatusCode::UNAVAILABLE, ready.error().detail});
     }
     watch->OnTick(kTick.count() * 1000);
+  }
+  std::vector<std::weak_ptr<TickedStream>> others;
+  {
+    std::lock_guard lock(mutex_);
+    others = ticked_;
+  }
+  for (const auto& other : others) {
+    if (const auto stream = other.lock()) stream->OnTick(kTick.count() * 1000);
   }
 }
 

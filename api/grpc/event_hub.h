@@ -8,23 +8,38 @@
 #include <vector>
 
 #include "api/grpc/event_watch.h"
+#include "api/service/stream_counts.h"
 
 namespace muster::api {
 
+/// Another kind of open stream that the hub's ticker runs for.
+class TickedStream {
+ public:
+  virtual ~TickedStream() = default;
+  /// `ms` have passed since the last tick. On the ticker's thread.
+  virtual void OnTick(std::int64_t ms) = 0;
+};
+
 /// Thread-safe. A ticker runs once a second. While the daemon does not lead it ends all watches
 /// (kUnavailable), because another leader may commit events that this process does not publish; and
-/// it ends a watch whose client takes nothing for limits::kWatchStallMs.
+/// it ends a watch whose client takes nothing for limits::kWatchStallMs, or whose caller may not
+/// watch any more.
 class EventHub {
  public:
-  explicit EventHub(SchedulerService& service);
+  /// The references must outlive the hub. `streams` counts the watches of each user.
+  EventHub(SchedulerService& service, const auth::Authenticator& authenticator,
+           StreamCounts streams);
   ~EventHub();
   /// Opens a watch; gRPC owns it until it ends. At most limits::kStreams watches are open. When all
   /// are taken, the connection with the most watches loses its oldest one to a connection that has
-  /// at least two fewer; else the new watch is refused (an ended reactor).
+  /// at least two fewer; else, and beyond what one user may have, the new watch is refused (an
+  /// ended reactor).
   grpc::ServerWriteReactor<v1::Event>* Open(grpc::CallbackServerContext* context,
                                             auth::Principal who, std::int64_t since);
   /// A watch that has already ended with `status`.
   static grpc::ServerWriteReactor<v1::Event>* Refuse(const grpc::Status& status);
+  /// Lets the ticker run for a stream until it is gone.
+  void AlsoTick(std::weak_ptr<TickedStream> stream);
   /// Called from the engine thread; never blocks on I/O.
   void Publish(const std::vector<Event>& events);
   /// Ends every watch (kUnavailable) and opens no further ones.
@@ -37,15 +52,20 @@ class EventHub {
   /// Under the lock: removes and returns the watch whose place `peer` may take; null if there is
   /// none.
   std::shared_ptr<EventWatch> Displaced(const std::string& peer);
+  /// Under the lock: starts the ticker if it does not run.
+  void StartTicking();
   void Tick();
   void StopTicking();
 
   SchedulerService& service_;
+  const auth::Authenticator& authenticator_;
+  const StreamCounts streams_;
   mutable std::mutex mutex_;
   std::vector<std::shared_ptr<EventWatch>> watches_;  // the oldest first
+  std::vector<std::weak_ptr<TickedStream>> ticked_;
   bool closed_ = false;
   std::condition_variable_any wake_;
-  std::jthread ticker_;  // runs from the first watch on
+  std::jthread ticker_;  // runs from the first stream on
 };
 
 }  // namespace muster::api

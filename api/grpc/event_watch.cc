@@ -12,9 +12,11 @@
 // for the next step.
 #include "api/grpc/event_watch.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "api/grpc/convert.h"
+#include "api/service/ask_again.h"
 #include "schedd/base/limits.h"
 
 namespace muster::api {
@@ -26,14 +28,18 @@ constexpr std::size_t kLiveEvents = limits::kStreamBacklogBytes / 200;
 
 }  // namespace
 
-EventWatch::EventWatch(SchedulerService& service, grpc::CallbackServerContext* context,
-                       auth::Principal who, std::int64_t since,
+EventWatch::EventWatch(SchedulerService& service, const auth::Authenticator& authenticator,
+                       grpc::CallbackServerContext* context, auth::Principal who,
+                       std::int64_t since, std::shared_ptr<const void> counted,
                        std::function<void(const EventWatch*)> on_done)
     : service_(service),
+      authenticator_(authenticator),
       context_(context),
       peer_(context->peer()),
       who_(std::move(who)),
+      counted_(std::move(counted)),
       on_done_(std::move(on_done)),
+      filter_(service.authorizer(), who_),
       sent_(since) {}
 
 void EventWatch::Begin() {
@@ -49,7 +55,11 @@ void EventWatch::OnPublished(const std::vector<Event>& events) {
   {
     std::lock_guard lock(mutex_);
     if (ending_) return;
-    live_.insert(live_.end(), events.begin(), events.end());
+    const ConfigPtr config = service_.View()->config;
+    for (const Event& event : events) {
+      if (filter_.Shows(NamespaceOf(event), config == nullptr ? 0 : config->version))
+        live_.push_back(event);
+    }
     Event next;
     if (!busy_ && !behind_ && TakeNext(&next)) {
       busy_ = writing_ = write = true;
@@ -103,7 +113,7 @@ void EventWatch::Advance() {
     behind_ = false;
     const std::int64_t since = sent_;
     lock.unlock();
-    Result<std::vector<Event>> read = service_.EventsSince(who_, since, kPageEvents);
+    const Result<EventPage> read = service_.EventsSince(who_, since, kPageEvents);
     lock.lock();
     busy_ = false;
     if (!read.ok()) {
@@ -111,8 +121,10 @@ void EventWatch::Advance() {
       status_ = grpc::Status(static_cast<grpc::StatusCode>(read.error().code), read.error().detail);
       continue;
     }
-    if (read->size() >= kPageEvents) behind_ = true;
-    page_.assign(read->begin(), read->end());
+    if (read->more) behind_ = true;
+    page_.assign(read->events.begin(), read->events.end());
+    // Events that the caller may not see are passed over, and so are not read again.
+    if (page_.empty()) sent_ = std::max(sent_, read->through);
   }
 }
 
@@ -130,8 +142,20 @@ void EventWatch::Drop(grpc::Status status) {
   CancelWrite();
 }
 
+// EventsSince asks, too, but a watch that has caught up does not read.
+void EventWatch::AskAgain() {
+  const Status may = MayKeepFollowing(authenticator_, service_, who_);
+  if (may.ok()) return;
+  Drop({static_cast<grpc::StatusCode>(may.error().code), may.error().detail});
+}
+
 // A write that takes longer than kWatchStallMs means that the client does not read.
 void EventWatch::OnTick(std::int64_t ms) {
+  asked_ms_ago_ += ms;
+  if (asked_ms_ago_ >= limits::kAskAgainMs) {
+    asked_ms_ago_ = 0;
+    AskAgain();
+  }
   {
     std::lock_guard lock(mutex_);
     if (!writing_) return;

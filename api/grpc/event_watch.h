@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "api/auth/authenticator.h"
+#include "api/service/event_filter.h"
 #include "api/service/scheduler_service.h"
 #include "muster/v1/jobs.pb.h"
 
@@ -23,8 +25,9 @@ namespace muster::api {
 class EventWatch final : public grpc::ServerWriteReactor<v1::Event>,
                          public std::enable_shared_from_this<EventWatch> {
  public:
-  EventWatch(SchedulerService& service, grpc::CallbackServerContext* context, auth::Principal who,
-             std::int64_t since, std::function<void(const EventWatch*)> on_done);
+  EventWatch(SchedulerService& service, const auth::Authenticator& authenticator,
+             grpc::CallbackServerContext* context, auth::Principal who, std::int64_t since,
+             std::shared_ptr<const void> counted, std::function<void(const EventWatch*)> on_done);
   /// Starts reading and writing. Call once, after the hub has listed the watch.
   void Begin();
   /// Committed events in order, from the engine thread.
@@ -33,7 +36,8 @@ class EventWatch final : public grpc::ServerWriteReactor<v1::Event>,
   void End(grpc::Status status);
   /// Ends the call with a status at once: a write under way is cancelled.
   void Drop(grpc::Status status);
-  /// `ms` have passed since the last tick. Drops a watch whose client does not read.
+  /// `ms` have passed since the last tick. Drops a watch whose client does not read, and every
+  /// limits::kAskAgainMs asks whether the caller may go on (rule U25).
   void OnTick(std::int64_t ms);
   /// Identifies the connection that the call came over.
   const std::string& peer() const { return peer_; }
@@ -47,19 +51,26 @@ class EventWatch final : public grpc::ServerWriteReactor<v1::Event>,
   void Advance();
   /// Under the lock: moves the next event to write into `event`; false if none is buffered.
   bool TakeNext(Event* event);
+  /// Drops the watch if the caller's credential or right has ended.
+  void AskAgain();
   /// Finishes the call, unless that has happened or a cancellation is under way. Releases the lock.
   void FinishOnce(std::unique_lock<std::mutex>& lock);
   /// Cancels the call, so that a write under way ends. Does nothing without one.
   void CancelWrite();
 
   SchedulerService& service_;
+  const auth::Authenticator& authenticator_;
   grpc::CallbackServerContext* const context_;  // gRPC's, until OnDone
   const std::string peer_;
   const auth::Principal who_;
+  const std::shared_ptr<const void> counted_;  // StreamCounts: as long as the call is open
   const std::function<void(const EventWatch*)> on_done_;
   std::shared_ptr<EventWatch> self_;  // keeps this alive until OnDone
 
+  std::int64_t asked_ms_ago_ = 0;  // the ticker's alone
+
   std::mutex mutex_;
+  EventFilter filter_;
   std::deque<Event> page_;  // read from the store
   std::deque<Event> live_;  // published since the last read began
   std::int64_t sent_ = 0;   // seq of the last event handed to gRPC

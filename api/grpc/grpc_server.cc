@@ -15,12 +15,13 @@
 
 #include <utility>
 
+#include "api/grpc/call.h"
 #include "api/grpc/cluster_service.h"
 #include "api/grpc/event_hub.h"
 #include "api/grpc/job_service.h"
 #include "api/grpc/queue_service.h"
 #include "api/grpc/quota_service.h"
-#include "api/net/acceptor.h"
+#include "api/net/listen_address.h"
 #include "grpc/health/v1/health.pb.h"
 #include "schedd/base/check.h"
 #include "schedd/base/limits.h"
@@ -63,15 +64,18 @@ void SetLimits(grpc::ServerBuilder* builder) {
 }  // namespace
 
 struct GrpcServer::Impl {
-  Impl(SchedulerService& service, GrpcOptions chosen)
+  Impl(SchedulerService& service, const auth::Authenticator& authenticator, GrpcOptions chosen)
       : options(std::move(chosen)),
-        events(service),
-        jobs(service, events),
-        queues(service),
-        clusters(service),
-        quotas(service) {}
+        callers(service, authenticator, peers),
+        events(service, authenticator, options.streams),
+        jobs(service, callers, events),
+        queues(service, callers),
+        clusters(service, callers),
+        quotas(service, callers) {}
 
   const GrpcOptions options;
+  front::PeerRegistry peers;
+  Callers callers;
   EventHub events;
   JobServiceImpl jobs;
   QueueServiceImpl queues;
@@ -81,18 +85,18 @@ struct GrpcServer::Impl {
   std::unique_ptr<front::Front> front;
 };
 
-GrpcServer::GrpcServer(SchedulerService& service, GrpcOptions options)
-    : impl_(std::make_unique<Impl>(service, std::move(options))) {}
+GrpcServer::GrpcServer(SchedulerService& service, const auth::Authenticator& authenticator,
+                       GrpcOptions options)
+    : impl_(std::make_unique<Impl>(service, authenticator, std::move(options))) {}
 
 GrpcServer::~GrpcServer() { Stop(); }
 
 Status GrpcServer::Start() {
   const GrpcOptions& options = impl_->options;
-  const std::string address = net::LoopbackAddress(options.host);
-  if (address.empty()) {
-    return InvalidField("grpc", "listens on loopback only until authentication is set up; \"" +
-                                    options.host + "\" is not a loopback address");
-  }
+  Status may = net::MayListen("gRPC", options.host, options.front.tls != nullptr);
+  if (!may.ok()) return may;
+  const auto address = net::ListenAddress(options.host);
+  if (!address.ok()) return address.error();
   grpc::EnableDefaultHealthCheckService(true);
   // Using the type links its descriptor: reflection lists the health service, but gRPC's library
   // does not contain the descriptor.
@@ -106,11 +110,19 @@ Status GrpcServer::Start() {
   builder.RegisterService(&impl_->quotas);
   impl_->server = builder.BuildAndStart();
   if (impl_->server == nullptr) return Unavailable("gRPC cannot start");
+  // Calls cannot wait for a name service, so their connections do.
+  front::FrontOptions front = options.front;
+  if (!front.prepare) {
+    front.prepare = [&authenticator = impl_->callers.authenticator()](const net::Peer& peer,
+                                                                      std::function<void()> ready) {
+      authenticator.Prepare(peer, std::move(ready));
+    };
+  }
   // The front hands each connection over as a descriptor.
   impl_->front = std::make_unique<front::Front>(
       [server = impl_->server.get()](int fd) { grpc::AddInsecureChannelFromFd(server, fd); },
-      options.front);
-  const Status started = impl_->front->Start(address, options.port);
+      impl_->peers, std::move(front));
+  const Status started = impl_->front->Start(*address, options.port, options.socket);
   if (!started.ok()) {
     Stop();
     return Unavailable("gRPC " + started.error().detail);

@@ -6,24 +6,30 @@
 #include <string>
 #include <vector>
 
+#include "api/auth/authenticator.h"
 #include "api/grpc/front/front.h"
 #include "api/service/scheduler_service.h"
+#include "api/service/stream_counts.h"
+#include "schedd/base/limits.h"
 
 namespace muster::api {
 
 struct GrpcOptions {
   std::string host = "127.0.0.1";
-  int port = 8687;  // 0: any free port
+  int port = 8687;                                // 0: any free port
+  StreamCounts streams{limits::kStreamsPerUser};  // event watches; a copy counts on REST
   front::FrontOptions front = {};
+  std::string socket = {};  // the path of a Unix socket to listen on too; "": none
 };
 
 class GrpcServer {
  public:
-  /// `service` must outlive the server. Thread-safe after Start.
-  GrpcServer(SchedulerService& service, GrpcOptions options);
+  /// The references must outlive the server. Thread-safe after Start.
+  GrpcServer(SchedulerService& service, const auth::Authenticator& authenticator,
+             GrpcOptions options);
   ~GrpcServer();
-  /// Binds and serves on gRPC's own threads; errors: the host is not loopback, the address is in
-  /// use.
+  /// Binds and serves on gRPC's own threads; errors: the host is beyond loopback and there is no
+  /// TLS (GrpcOptions::front), the address is in use.
   Status Start();
   /// Ends event watches, then lets calls in flight finish, for up to 5 s.
   void Stop();

@@ -12,8 +12,8 @@
 #include "api/grpc/convert.h"
 #include "api/grpc/convert_explain.h"
 #include "api/grpc/submit_stream.h"
+#include "api/service/audit_log.h"
 #include "schedd/base/limits.h"
-#include "schedd/shapes/parts/manifest_warnings.h"
 
 namespace muster::api {
 namespace {
@@ -44,17 +44,19 @@ Result<JobFilter> FilterOf(const v1::ListJobsRequest& request) {
 grpc::ServerUnaryReactor* JobServiceImpl::SubmitJob(grpc::CallbackServerContext* context,
                                                     const v1::SubmitJobRequest* request,
                                                     v1::SubmitJobResponse* response) {
-  const Result<auth::Principal> who = CallerOf(*context, service_);
+  const Result<auth::Principal> who = CallerOf(*context, callers_);
   if (!who.ok()) return Refuse(context, who.error());
   ParseBudget budget = ParseBudget::ForRequest();
   Result<json::value> body = OneDocument(request->manifest(), &budget);
-  if (!body.ok()) return Refuse(context, body.error());
+  if (!body.ok())
+    return Refuse(context, service_, *who, "create", "job/" + request->namespace_(), body.error());
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  for (const std::string& warning : shapes::WarningsOf(*body).All())
+  for (const std::string& warning : service_.JobWarnings(request->namespace_(), *body))
     response->add_warnings(warning);
   SubmitRequest submit{request->namespace_(), std::move(*body), request->idempotency_key()};
   service_.SubmitAll(*who, std::move(submit),
-                     [context, reactor, response](Result<std::vector<SubmittedJob>> jobs) {
+                     Audited(service_, *who, "create", "job/" + request->namespace_(),
+                             [context, reactor, response](Result<std::vector<SubmittedJob>> jobs) {
     Answer(context, reactor, jobs, [response](const std::vector<SubmittedJob>& all) {
       ToProto(*all.front().job, response->mutable_job());
       response->set_replayed(all.front().replayed);
@@ -62,17 +64,17 @@ grpc::ServerUnaryReactor* JobServiceImpl::SubmitJob(grpc::CallbackServerContext*
       if (all.size() == 1) return;
       for (const SubmittedJob& task : all) ToProto(*task.job, response->add_array_tasks());
     });
-  });
+                     }));
   return reactor;
 }
 
 grpc::ServerUnaryReactor* JobServiceImpl::BatchSubmitJobs(grpc::CallbackServerContext* context,
                                                           const v1::BatchSubmitJobsRequest* request,
                                                           v1::BatchSubmitJobsResponse* response) {
-  const Result<auth::Principal> who = CallerOf(*context, service_);
+  const Result<auth::Principal> who = CallerOf(*context, callers_);
   if (!who.ok()) return Refuse(context, who.error());
   if (static_cast<std::size_t>(request->manifests_size()) > limits::kBatchJobs) {
-    return Refuse(context,
+    return Refuse(context, service_, *who, "create", "job/" + request->namespace_(),
                   InvalidField("manifests",
                                "holds more than " + std::to_string(limits::kBatchJobs) + " jobs"));
   }
@@ -80,6 +82,7 @@ grpc::ServerUnaryReactor* JobServiceImpl::BatchSubmitJobs(grpc::CallbackServerCo
   // slots[k] is the item of bodies[k].
   std::vector<json::value> bodies;
   std::vector<int> slots;
+  std::vector<std::vector<std::string>> warnings;  // of bodies[k]
   ParseBudget budget = ParseBudget::ForRequest();  // for all items together
   for (int i = 0; i < request->manifests_size(); ++i) {
     v1::SubmitOutcome* item = response->add_items();
@@ -88,37 +91,42 @@ grpc::ServerUnaryReactor* JobServiceImpl::BatchSubmitJobs(grpc::CallbackServerCo
       ToProto(body.error(), item->mutable_problem());
       continue;
     }
-    for (const std::string& warning : shapes::WarningsOf(*body).All()) item->add_warnings(warning);
+    warnings.push_back(service_.JobWarnings(request->namespace_(), *body));
     bodies.push_back(std::move(*body));
     slots.push_back(i);
   }
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   service_.SubmitBatch(
       *who, request->namespace_(), std::move(bodies),
-      [context, reactor, response, slots](Result<std::vector<Result<SubmittedJob>>> results) {
+      Audited(service_, *who, "create", "job/" + request->namespace_(),
+              [this, context, reactor, response, slots, warnings = std::move(warnings), who = *who,
+               ns = request->namespace_()](Result<std::vector<Result<SubmittedJob>>> results) {
     Answer(context, reactor, results, [&](const std::vector<Result<SubmittedJob>>& all) {
+      NoteFailedItems(service_.audit(), who, ns, all);
       for (std::size_t i = 0; i < all.size(); ++i) {
         v1::SubmitOutcome* item = response->mutable_items(slots[i]);
         if (all[i].ok()) {
           ToProto(*all[i]->job, item->mutable_job());
+          for (const std::string& warning : warnings[i]) item->add_warnings(warning);
         } else {
           ToProto(all[i].error(), item->mutable_problem());
         }
       }
     });
-      });
+      }));
   return reactor;
 }
 
 grpc::ServerReadReactor<v1::SubmitJobRequest>* JobServiceImpl::StreamSubmitJobs(
     grpc::CallbackServerContext* context, v1::BatchSubmitJobsResponse* response) {
-  return new SubmitStream(service_, context, response);  // deletes itself in OnDone
+  return new SubmitStream(service_, callers_, events_, context,
+                          response);  // deletes itself in OnDone
 }
 
 grpc::ServerUnaryReactor* JobServiceImpl::GetJob(grpc::CallbackServerContext* context,
                                                  const v1::GetJobRequest* request,
                                                  v1::Job* response) {
-  const Result<auth::Principal> who = CallerOf(*context, service_);
+  const Result<auth::Principal> who = CallerOf(*context, callers_);
   if (!who.ok()) return Refuse(context, who.error());
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   Answer(context, reactor, service_.GetJob(*who, request->id()),
@@ -129,7 +137,7 @@ grpc::ServerUnaryReactor* JobServiceImpl::GetJob(grpc::CallbackServerContext* co
 grpc::ServerUnaryReactor* JobServiceImpl::ListJobs(grpc::CallbackServerContext* context,
                                                    const v1::ListJobsRequest* request,
                                                    v1::ListJobsResponse* response) {
-  const Result<auth::Principal> who = CallerOf(*context, service_);
+  const Result<auth::Principal> who = CallerOf(*context, callers_);
   if (!who.ok()) return Refuse(context, who.error());
   const Result<JobFilter> filter = FilterOf(*request);
   if (!filter.ok()) return Refuse(context, filter.error());
@@ -154,13 +162,15 @@ grpc::ServerUnaryReactor* JobServiceImpl::ListJobs(grpc::CallbackServerContext* 
 grpc::ServerUnaryReactor* JobServiceImpl::Change(grpc::CallbackServerContext* context,
                                                  const v1::JobActionRequest* request, JobVerb verb,
                                                  v1::Job* response) {
-  const Result<auth::Principal> who = CallerOf(*context, service_);
+  const Result<auth::Principal> who = CallerOf(*context, callers_);
   if (!who.ok()) return Refuse(context, who.error());
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  service_.ChangeJob(*who, request->id(), verb, [context, reactor, response](Result<JobPtr> job) {
+  service_.ChangeJob(*who, request->id(), verb,
+                     Audited(service_, *who, JobVerbName(verb), "job " + request->id(),
+                             [context, reactor, response](Result<JobPtr> job) {
     Answer(context, reactor, job,
            [response](const JobPtr& changed) { ToProto(*changed, response); });
-  });
+                     }));
   return reactor;
 }
 
@@ -191,22 +201,23 @@ grpc::ServerUnaryReactor* JobServiceImpl::RequeueJob(grpc::CallbackServerContext
 grpc::ServerUnaryReactor* JobServiceImpl::NominateClusters(
     grpc::CallbackServerContext* context, const v1::NominateClustersRequest* request,
     v1::Job* response) {
-  const Result<auth::Principal> who = CallerOf(*context, service_);
+  const Result<auth::Principal> who = CallerOf(*context, callers_);
   if (!who.ok()) return Refuse(context, who.error());
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   std::vector<std::string> clusters(request->clusters().begin(), request->clusters().end());
   service_.NominateClusters(*who, request->id(), std::move(clusters),
-                            [context, reactor, response](Result<JobPtr> job) {
+                            Audited(service_, *who, "nominate", "job " + request->id(),
+                                    [context, reactor, response](Result<JobPtr> job) {
     Answer(context, reactor, job,
            [response](const JobPtr& changed) { ToProto(*changed, response); });
-  });
+                            }));
   return reactor;
 }
 
 grpc::ServerUnaryReactor* JobServiceImpl::ExplainJob(grpc::CallbackServerContext* context,
                                                      const v1::ExplainJobRequest* request,
                                                      v1::Explanation* response) {
-  const Result<auth::Principal> who = CallerOf(*context, service_);
+  const Result<auth::Principal> who = CallerOf(*context, callers_);
   if (!who.ok()) return Refuse(context, who.error());
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   Answer(context, reactor, service_.Explain(*who, request->id()),
@@ -217,7 +228,7 @@ grpc::ServerUnaryReactor* JobServiceImpl::ExplainJob(grpc::CallbackServerContext
 grpc::ServerUnaryReactor* JobServiceImpl::ReadLog(grpc::CallbackServerContext* context,
                                                   const v1::ReadLogRequest* request,
                                                   v1::ReadLogResponse* response) {
-  const Result<auth::Principal> who = CallerOf(*context, service_);
+  const Result<auth::Principal> who = CallerOf(*context, callers_);
   if (!who.ok()) return Refuse(context, who.error());
   // The default size of a chunk is below the 4 MB that gRPC clients accept by default.
   LogQuery query;
@@ -236,7 +247,7 @@ grpc::ServerUnaryReactor* JobServiceImpl::ReadLog(grpc::CallbackServerContext* c
 
 grpc::ServerWriteReactor<v1::Event>* JobServiceImpl::WatchEvents(
     grpc::CallbackServerContext* context, const v1::WatchEventsRequest* request) {
-  const Result<auth::Principal> who = CallerOf(*context, service_);
+  const Result<auth::Principal> who = CallerOf(*context, callers_);
   if (!who.ok()) return EventHub::Refuse(StatusOf(context, who.error()));
   return events_.Open(context, *who, std::max<std::int64_t>(request->since(), 0));
 }

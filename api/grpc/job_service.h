@@ -1,6 +1,7 @@
 // JobService of muster.v1 over SchedulerService.
 #pragma once
 
+#include "api/grpc/call.h"
 #include "api/grpc/event_hub.h"
 #include "api/service/scheduler_service.h"
 #include "muster/v1/jobs.grpc.pb.h"
@@ -10,8 +11,8 @@ namespace muster::api {
 /// Thread-safe; both references must outlive the server.
 class JobServiceImpl final : public v1::JobService::CallbackService {
  public:
-  JobServiceImpl(SchedulerService& service, EventHub& events)
-      : service_(service), events_(events) {}
+  JobServiceImpl(SchedulerService& service, const Callers& callers, EventHub& events)
+      : service_(service), callers_(callers), events_(events) {}
 
   grpc::ServerUnaryReactor* SubmitJob(grpc::CallbackServerContext* context,
                                       const v1::SubmitJobRequest* request,
@@ -56,6 +57,7 @@ class JobServiceImpl final : public v1::JobService::CallbackService {
                                    v1::Job* response);
 
   SchedulerService& service_;
+  const Callers& callers_;
   EventHub& events_;
 };
 

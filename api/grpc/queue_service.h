@@ -1,6 +1,7 @@
 // QueueService of muster.v1 over SchedulerService.
 #pragma once
 
+#include "api/grpc/call.h"
 #include "api/service/scheduler_service.h"
 #include "muster/v1/queues.grpc.pb.h"
 
@@ -9,7 +10,8 @@ namespace muster::api {
 /// Thread-safe; the service must outlive the server.
 class QueueServiceImpl final : public v1::QueueService::CallbackService {
  public:
-  explicit QueueServiceImpl(SchedulerService& service) : service_(service) {}
+  QueueServiceImpl(SchedulerService& service, const Callers& callers)
+      : service_(service), callers_(callers) {}
   grpc::ServerUnaryReactor* GetObject(grpc::CallbackServerContext* context,
                                       const v1::GetObjectRequest* request,
                                       v1::QueueObject* response) override;
@@ -25,6 +27,7 @@ class QueueServiceImpl final : public v1::QueueService::CallbackService {
 
  private:
   SchedulerService& service_;
+  const Callers& callers_;
 };
 
 }  // namespace muster::api

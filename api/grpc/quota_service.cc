@@ -13,7 +13,7 @@ namespace muster::api {
 grpc::ServerUnaryReactor* QuotaAdminServiceImpl::GetQuota(grpc::CallbackServerContext* context,
                                                           const v1::GetQuotaRequest* request,
                                                           v1::Quota* response) {
-  const Result<auth::Principal> who = CallerOf(*context, service_);
+  const Result<auth::Principal> who = CallerOf(*context, callers_);
   if (!who.ok()) return Refuse(context, who.error());
   if (request->cluster_queue().empty()) {
     return Refuse(context, InvalidField("cluster_queue", "is required"));
@@ -36,7 +36,7 @@ grpc::ServerUnaryReactor* QuotaAdminServiceImpl::GetQuota(grpc::CallbackServerCo
 grpc::ServerUnaryReactor* QuotaAdminServiceImpl::ListQuotas(grpc::CallbackServerContext* context,
                                                             const v1::ListQuotasRequest* request,
                                                             v1::ListQuotasResponse* response) {
-  const Result<auth::Principal> who = CallerOf(*context, service_);
+  const Result<auth::Principal> who = CallerOf(*context, callers_);
   if (!who.ok()) return Refuse(context, who.error());
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   Answer(context, reactor, service_.ListQuotas(*who, request->cluster_queue()),
@@ -49,13 +49,17 @@ grpc::ServerUnaryReactor* QuotaAdminServiceImpl::ListQuotas(grpc::CallbackServer
 grpc::ServerUnaryReactor* QuotaAdminServiceImpl::SetQuota(grpc::CallbackServerContext* context,
                                                           const v1::SetQuotaRequest* request,
                                                           v1::SetQuotaResponse* response) {
-  const Result<auth::Principal> who = CallerOf(*context, service_);
+  const Result<auth::Principal> who = CallerOf(*context, callers_);
   if (!who.ok()) return Refuse(context, who.error());
   Result<QuotaEdit> edit = QuotaEditOf(*request);
-  if (!edit.ok()) return Refuse(context, edit.error());
+  if (!edit.ok())
+    return Refuse(context, service_, *who, "update",
+                  "clusterqueue/" + request->quota().cluster_queue(), edit.error());
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  service_.SetQuota(*who, std::move(*edit),
-                    [context, reactor, response](Result<QuotaEditResult> edited) {
+  service_.SetQuota(
+      *who, std::move(*edit),
+      Audited(service_, *who, "update", "clusterqueue/" + request->quota().cluster_queue(),
+              [context, reactor, response](Result<QuotaEditResult> edited) {
     Answer(context, reactor, edited, [response](const QuotaEditResult& outcome) {
       ToProto(outcome.quota, response->mutable_quota());
       for (const JobPtr& job : outcome.effect.would_admit)
@@ -63,7 +67,7 @@ grpc::ServerUnaryReactor* QuotaAdminServiceImpl::SetQuota(grpc::CallbackServerCo
       for (const JobPtr& job : outcome.effect.would_preempt)
         ToProto(*job, response->add_preemptions());
     });
-  });
+      }));
   return reactor;
 }
 

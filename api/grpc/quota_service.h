@@ -1,6 +1,7 @@
 // QuotaAdminService of muster.v1 over SchedulerService.
 #pragma once
 
+#include "api/grpc/call.h"
 #include "api/service/scheduler_service.h"
 #include "muster/v1/quota.grpc.pb.h"
 
@@ -9,7 +10,8 @@ namespace muster::api {
 /// Thread-safe; the service must outlive the server.
 class QuotaAdminServiceImpl final : public v1::QuotaAdminService::CallbackService {
  public:
-  explicit QuotaAdminServiceImpl(SchedulerService& service) : service_(service) {}
+  QuotaAdminServiceImpl(SchedulerService& service, const Callers& callers)
+      : service_(service), callers_(callers) {}
   grpc::ServerUnaryReactor* GetQuota(grpc::CallbackServerContext* context,
                                      const v1::GetQuotaRequest* request,
                                      v1::Quota* response) override;
@@ -22,6 +24,7 @@ class QuotaAdminServiceImpl final : public v1::QuotaAdminService::CallbackServic
 
  private:
   SchedulerService& service_;
+  const Callers& callers_;
 };
 
 }  // namespace muster::api

@@ -6,21 +6,46 @@
 #include "api/grpc/submit_stream.h"
 
 #include <utility>
+#include <vector>
 
 #include "api/grpc/call.h"
 #include "api/grpc/convert.h"
-#include "schedd/shapes/parts/manifest_warnings.h"
+#include "schedd/base/limits.h"
 
 namespace muster::api {
 
+// gRPC may run OnDone inside Finish, and so inside OnTick: the mutex is recursive.
+class SubmitStream::Ticked final : public TickedStream {
+ public:
+  explicit Ticked(SubmitStream* stream) : stream_(stream) {}
+  void OnTick(std::int64_t ms) override {
+    const std::lock_guard lock(mutex_);
+    if (stream_ != nullptr) stream_->OnTick(ms);
+  }
+  void Forget() {
+    const std::lock_guard lock(mutex_);
+    stream_ = nullptr;
+  }
+
+ private:
+  std::recursive_mutex mutex_;
+  SubmitStream* stream_;
+};
+
 // A caller that is refused gets its status through the same path: nothing is read and the call
 // ends.
-SubmitStream::SubmitStream(SchedulerService& service, grpc::CallbackServerContext* context,
+SubmitStream::SubmitStream(SchedulerService& service, const Callers& callers, EventHub& ticker,
+                           grpc::CallbackServerContext* context,
                            v1::BatchSubmitJobsResponse* response)
-    : service_(service), context_(context), response_(response) {
-  Result<auth::Principal> who = CallerOf(*context, service);
+    : service_(service),
+      callers_(callers),
+      context_(context),
+      response_(response),
+      ticked_(std::make_shared<Ticked>(this)) {
+  Result<auth::Principal> who = CallerOf(*context, callers);
   if (who.ok()) {
     who_ = std::move(*who);
+    ticker.AlsoTick(ticked_);
   } else {
     read_all_ = true;
     status_ = StatusOf(context, who.error());
@@ -28,12 +53,35 @@ SubmitStream::SubmitStream(SchedulerService& service, grpc::CallbackServerContex
   Advance(CompletedStep::kNothing);
 }
 
+void SubmitStream::OnDone() {
+  const std::shared_ptr<Ticked> ticked = ticked_;
+  ticked->Forget();
+  delete this;
+}
+
+void SubmitStream::OnTick(std::int64_t ms) {
+  asked_ms_ago_ += ms;
+  if (asked_ms_ago_ < limits::kAskAgainMs) return;
+  asked_ms_ago_ = 0;
+  const Status good = callers_.authenticator().StillGood(who_);
+  if (good.ok()) return;
+  {
+    std::lock_guard lock(mutex_);
+    if (finished_ || revoked_) return;
+    revoked_ = true;
+    status_ = {static_cast<grpc::StatusCode>(good.error().code), good.error().detail};
+  }
+  Advance(CompletedStep::kAsked);
+}
+
 // gRPC has read a message into request_, or (not ok) the client has sent its last one.
 void SubmitStream::OnReadDone(bool ok) {
   v1::SubmitOutcome* item = nullptr;
   {
     std::lock_guard lock(mutex_);
-    if (!ok) {
+    // The call has ended meanwhile, or ends: what arrives is not taken.
+    if (finished_) return;
+    if (!ok || revoked_) {
       read_all_ = true;
     } else if (response_->items_size() >= kMessages) {
       read_all_ = true;
@@ -51,48 +99,58 @@ void SubmitStream::OnReadDone(bool ok) {
 
 // Parses and submits the message in request_ before the next read overwrites it.
 void SubmitStream::Submit(v1::SubmitOutcome* item) {
+  // The call itself was counted when it was opened.
+  if (const Status rate = service_.TakeRate(who_); !rate.ok()) return Answered(item, rate.error());
   ParseBudget budget = ParseBudget::ForRequest();
   Result<json::value> body = OneDocument(request_.manifest(), &budget);
   if (!body.ok()) return Answered(item, body.error());
-  for (const std::string& warning : shapes::WarningsOf(*body).All()) item->add_warnings(warning);
+  std::vector<std::string> warnings = service_.JobWarnings(request_.namespace_(), *body);
   SubmitRequest submit{request_.namespace_(), std::move(*body), request_.idempotency_key()};
   service_.SubmitJob(who_, std::move(submit),
-                     [this, item](Result<SubmittedJob> result) { Answered(item, result); });
+                     [this, item, warnings = std::move(warnings)](Result<SubmittedJob> result) {
+    if (result.ok()) {
+      for (const std::string& warning : warnings) item->add_warnings(warning);
+    }
+    Answered(item, result);
+  });
 }
 
 void SubmitStream::Answered(v1::SubmitOutcome* item, const Result<SubmittedJob>& result) {
   if (result.ok()) {
     ToProto(*result->job, item->mutable_job());
   } else {
+    service_.audit().Failed(who_, "create", "job", result.error());
     ToProto(result.error(), item->mutable_problem());
   }
   Advance(CompletedStep::kSubmission);
 }
 
+// The thread that starts a read is the only one that may go on until StartRead has returned, so
+// that no other thread ends the call, and with it this object, under it.
 void SubmitStream::Advance(CompletedStep ended) {
-  bool read = false;
   grpc::Status status;
-  {
-    // After Finish the object may be deleted, so the thread that sets finished_ touches nothing of
-    // it after this block but Finish itself.
-    std::lock_guard lock(mutex_);
-    if (ended == CompletedStep::kRead) reading_ = false;
-    if (ended == CompletedStep::kSubmission) --in_flight_;
-    if (finished_ || reading_) return;
-    if (!read_all_) {
-      if (in_flight_ >= kInFlight) return;
-      read = reading_ = true;
-    } else {
+  std::unique_lock lock(mutex_);
+  if (ended == CompletedStep::kRead) reading_ = false;
+  if (ended == CompletedStep::kSubmission) --in_flight_;
+  while (true) {
+    if (finished_ || starting_read_) return;
+    if (revoked_ || (read_all_ && !reading_)) {
+      // A read may be under way once the caller is refused: OnReadDone drops its message.
       if (in_flight_ > 0) return;
       finished_ = true;
       status = status_;
+      break;
     }
-  }
-  if (read) {
+    if (reading_ || in_flight_ >= kInFlight) return;
+    reading_ = starting_read_ = true;
+    lock.unlock();
     StartRead(&request_);
-  } else {
-    Finish(status);
+    lock.lock();
+    starting_read_ = false;
   }
+  // After Finish the object may be deleted: nothing of it is touched from here on.
+  lock.unlock();
+  Finish(status);
 }
 
 }  // namespace muster::api

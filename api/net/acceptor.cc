@@ -1,4 +1,5 @@
-// Accepts in a loop of poll and accept4 until Stop writes to the eventfd `wake_`.
+// Accepts in a loop of poll and accept4 until Stop writes to the eventfd `wake_`. TCP and Unix
+// sockets differ only in how they are bound.
 //
 // Without a free descriptor accept fails and the connection stays in the backlog, so
 // level-triggered polling would return at once for ever and the client would hang. Therefore: first
@@ -14,6 +15,8 @@
 #include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -61,6 +64,23 @@ socklen_t Fill(const std::string& host, int port, Address* out) {
   return 0;
 }
 
+// Removes the socket that a daemon left behind which is no more; kAlreadyExists if one answers.
+Status ClearSocketPath(const sockaddr_un& address) {
+  const std::string path = address.sun_path;
+  struct stat found {};
+  if (::lstat(path.c_str(), &found) != 0) return Done{};
+  if (!S_ISSOCK(found.st_mode)) return AlreadyExists(path + " exists and is no socket");
+  const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (fd < 0) return Unavailable("cannot open a socket for " + path);
+  const bool refused =
+      ::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 &&
+      errno == ECONNREFUSED;
+  ::close(fd);
+  if (!refused) return AlreadyExists("another process answers at " + path);
+  if (::unlink(path.c_str()) == 0) return Done{};
+  return Unavailable("cannot remove the old socket " + path + ": " + std::strerror(errno));
+}
+
 }  // namespace
 
 std::string LoopbackAddress(const std::string& host) {
@@ -103,9 +123,51 @@ Status Acceptor::Start(const std::string& address, int port) {
   }
   const bool v4 = bound.any.sa_family == AF_INET;
   port_ = ntohs(v4 ? bound.v4.sin_port : bound.v6.sin6_port);
+  return Begin();
+}
+
+// The permissions are set before anybody can connect: between bind and listen.
+Status Acceptor::StartUnix(const std::string& path, mode_t mode) {
+  const auto failed = [&](const std::string& what) {
+    const Error error = Unavailable(what + " " + path + ": " + std::strerror(errno));
+    CloseOnce(&listener_);
+    return error;
+  };
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.empty() || path[0] != '/' || path.size() >= sizeof address.sun_path) {
+    return InvalidArgument("the socket path \"" + path + "\" must be absolute and at most " +
+                           std::to_string(sizeof address.sun_path - 1) + " bytes long");
+  }
+  std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
+  const std::string directory = path.substr(0, path.rfind('/'));
+  // Everybody may come to the socket, whatever the daemon's umask is.
+  const bool is_new = !directory.empty() && ::mkdir(directory.c_str(), 0755) == 0;
+  if (is_new ? ::chmod(directory.c_str(), 0755) != 0 : !directory.empty() && errno != EEXIST)
+    return failed("cannot make the directory of");
+  Status free = ClearSocketPath(address);
+  if (!free.ok()) return free;
+  listener_ = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (listener_ < 0) return failed("cannot open a socket for");
+  struct stat made {};
+  if (::bind(listener_, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 ||
+      ::chmod(path.c_str(), mode) != 0 || ::stat(path.c_str(), &made) != 0 ||
+      ::listen(listener_, kBacklog) != 0) {
+    return failed("cannot listen on");
+  }
+  path_ = path;
+  device_ = made.st_dev;
+  inode_ = made.st_ino;
+  return Begin();
+}
+
+Status Acceptor::Begin() {
   wake_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   spare_ = OpenSpare();
-  if (wake_ < 0) return failed("cannot wait on");
+  if (wake_ < 0) {
+    CloseOnce(&listener_);
+    return Unavailable(std::string("cannot wait for connections: ") + std::strerror(errno));
+  }
   thread_ = std::thread([this] { Run(); });
   return Done{};
 }
@@ -117,6 +179,13 @@ void Acceptor::Stop() {
     (void)!::write(wake_, &one, sizeof one);
     thread_.join();
   }
+  // Another daemon may have put its own socket there meanwhile.
+  struct stat now {};
+  if (!path_.empty() && ::stat(path_.c_str(), &now) == 0 && now.st_dev == device_ &&
+      now.st_ino == inode_) {
+    ::unlink(path_.c_str());
+  }
+  path_.clear();
   CloseOnce(&listener_);
   CloseOnce(&wake_);
   CloseOnce(&spare_);

@@ -3,12 +3,17 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
+#include "api/auth/authenticator.h"
 #include "api/rest/event_hub.h"
 #include "api/rest/http/workers.h"
 #include "api/rest/stream_slots.h"
 #include "api/service/scheduler_service.h"
 #include "api/service/simulations.h"
+#include "api/service/stream_counts.h"
+#include "schedd/base/clock.h"
+#include "schedd/base/limits.h"
 #include "schedd/telemetry/metrics.h"
 
 namespace muster::rest {
@@ -17,15 +22,24 @@ namespace muster::rest {
 using Caller = auth::Principal;
 
 struct ApiContext {
-  ApiContext(api::SchedulerService& service_in, Metrics& metrics_in)
-      : service(service_in), metrics(metrics_in), events(service_in) {}
+  ApiContext(api::SchedulerService& service_in, Metrics& metrics_in,
+             const auth::Authenticator& authenticator_in)
+      : service(service_in),
+        metrics(metrics_in),
+        authenticator(authenticator_in),
+        events(service_in, authenticator_in) {}
 
   api::SchedulerService& service;
   Metrics& metrics;
+  const auth::Authenticator& authenticator;
   // The threads of the HTTP server and RestOptions::write_problem; set before the first request.
   Workers* workers = nullptr;
   std::function<std::string()> write_problem;
-  json::array warnings;  // RestOptions::warnings; fixed before the first request
+  std::vector<std::string> accepted;                          // RestOptions::accepted
+  std::function<std::vector<std::string>()> access_problems;  // RestOptions::access_problems
+  const Clock* clock = nullptr;  // RestOptions::clock; null: the time of the published view
+  json::array warnings;          // RestOptions::warnings; fixed before the first request
+  api::StreamCounts streams{limits::kStreamsPerUser};  // RestOptions::streams; fixed as well
   StreamSlots slots;
   EventHub events;
   api::Simulations simulations;

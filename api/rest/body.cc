@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "api/rest/http/plain_problem.h"
+#include "api/rest/kube_protobuf.h"
 #include "schedd/text/yaml.h"
 
 namespace muster::rest {
@@ -29,7 +30,13 @@ Media MediaOf(const std::string& content_type) {
   const auto is = [&](const char* other) { return boost::beast::iequals(type, other); };
   if (type.empty() || is("application/json")) return Media::kJson;
   if (is("application/yaml") || is("application/x-yaml") || is("text/yaml")) return Media::kYaml;
+  if (is("application/vnd.kubernetes.protobuf")) return Media::kProtobuf;
   return Media::kOther;
+}
+
+bool TakesMedia(const Request& request) {
+  const Media media = MediaOf(request.content_type);
+  return media != Media::kOther && (media != Media::kProtobuf || request.IsKubernetesPath());
 }
 
 ParseBudget* BudgetOf(const Request& request) {
@@ -41,7 +48,9 @@ ParseBudget* BudgetOf(const Request& request) {
 Result<json::value> ReadDocument(const Request& request) {
   if (Blank(request.body)) return EmptyBody();
   ParseBudget* budget = BudgetOf(request);
-  if (MediaOf(request.content_type) == Media::kJson) return ParseJson(request.body, budget);
+  const Media media = MediaOf(request.content_type);
+  if (media == Media::kJson) return ParseJson(request.body, budget);
+  if (media == Media::kProtobuf) return ParseKubeProtobuf(request.body, budget);
   Result<std::vector<json::value>> documents = ParseYaml(request.body, budget);
   if (!documents.ok()) return documents.error();
   if (documents->empty()) return EmptyBody();

@@ -5,9 +5,12 @@
 // as its socket has taken the last page.
 #include "api/rest/event_hub.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "api/service/ask_again.h"
 #include "api/service/views.h"
+#include "schedd/base/limits.h"
 
 namespace muster::rest {
 namespace {
@@ -18,6 +21,15 @@ constexpr std::size_t kMeanwhileBatches = 64;
 constexpr std::int64_t kTickMs = 1000;
 // A comment line every 15 s: below the usual idle time-outs of proxies.
 constexpr int kHeartbeatTicks = 15;
+constexpr int kAskAgainTicks = static_cast<int>(limits::kAskAgainMs / kTickMs);
+
+// Ends a stream with a comment that says why; a client resumes from the last id that it saw.
+void EndBecause(StreamSink& sink, const Error& error) {
+  std::string why = error.detail;
+  std::replace(why.begin(), why.end(), '\n', ' ');
+  sink.Write(": the stream ends: " + why + "\n\n");
+  sink.End();
+}
 
 }  // namespace
 
@@ -26,12 +38,15 @@ std::string ServerSentText(const Event& event) {
          "\ndata: " + WriteJson(api::EventJson(event)) + "\n\n";
 }
 
+EventHub::Line EventHub::LineOf(const Event& event) {
+  return {event.seq, std::string(api::NamespaceOf(event)), ServerSentText(event)};
+}
+
 void EventHub::Follow(auth::Principal who, std::int64_t since, std::shared_ptr<StreamSink> sink,
                       std::shared_ptr<void> slot) {
   // Before the first page is read: events published from here on are kept for the follower.
   ++following_;
-  auto follower = std::make_shared<Follower>();
-  follower->who = std::move(who);
+  auto follower = std::make_shared<Follower>(service_.authorizer(), std::move(who));
   follower->last = since;
   follower->sink = std::move(sink);
   follower->slot = std::move(slot);
@@ -49,7 +64,7 @@ void EventHub::Publish(const std::vector<Event>& events) {
   workers_->PostWriter([this, copy = std::make_shared<const std::vector<Event>>(events)] {
     auto batch = std::make_shared<std::vector<Line>>();
     batch->reserve(copy->size());
-    for (const Event& event : *copy) batch->push_back({event.seq, ServerSentText(event)});
+    for (const Event& event : *copy) batch->push_back(LineOf(event));
     OnBatch(batch);
   });
 }
@@ -73,23 +88,25 @@ void EventHub::ReadPage(const FollowerPtr& follower) {
   follower->meanwhile.clear();
   follower->overrun = false;
   workers_->Post([this, follower] {
-    auto page = std::make_shared<Result<std::vector<Event>>>(
+    auto page = std::make_shared<Result<api::EventPage>>(
         service_.EventsSince(follower->who, follower->last, kPageEvents));
     workers_->PostWriter([this, follower, page] { TakePage(follower, *page); });
   });
 }
 
-void EventHub::TakePage(const FollowerPtr& follower, const Result<std::vector<Event>>& page) {
+// The page has the events that the follower may see of those up to page.through.
+void EventHub::TakePage(const FollowerPtr& follower, const Result<api::EventPage>& page) {
   if (!page.ok()) {  // the stream ends; the client resumes from the last id it saw
-    follower->sink->End();
+    EndBecause(*follower->sink, page.error());
     return Prune();
   }
   std::vector<Line> lines;
-  lines.reserve(page->size());
-  for (const Event& event : *page) lines.push_back({event.seq, ServerSentText(event)});
+  lines.reserve(page->events.size());
+  for (const Event& event : page->events) lines.push_back(LineOf(event));
   Deliver(*follower, lines);
+  follower->last = std::max(follower->last, page->through);
   if (follower->sink->over()) return Prune();
-  if (page->size() >= kPageEvents || follower->overrun) {
+  if (page->more || follower->overrun) {
     follower->sink->WhenDrained([this, follower] {
       if (!follower->sink->over()) ReadPage(follower);
     });
@@ -99,21 +116,33 @@ void EventHub::TakePage(const FollowerPtr& follower, const Result<std::vector<Ev
   for (const Batch& batch : std::exchange(follower->meanwhile, {})) Deliver(*follower, *batch);
 }
 
-// Sends the lines that the follower does not have yet.
+// Sends the lines that the follower does not have yet and that its caller may see.
 void EventHub::Deliver(Follower& follower, const std::vector<Line>& lines) {
+  const ConfigPtr config = service_.View()->config;
+  const std::int64_t version = config == nullptr ? 0 : config->version;
   std::string text;
   for (const Line& line : lines) {
     if (line.seq <= follower.last) continue;
     follower.last = line.seq;
-    text += line.text;
+    if (follower.filter.Shows(line.ns, version)) text += line.text;
   }
   if (!text.empty()) follower.sink->Write(text);
+}
+
+// Followers that still read pages are asked by the service with each page, too.
+void EventHub::AskAgain() {
+  for (const FollowerPtr& follower : followers_) {
+    if (follower->sink->over()) continue;
+    const Status may = api::MayKeepFollowing(authenticator_, service_, follower->who);
+    if (!may.ok()) EndBecause(*follower->sink, may.error());
+  }
 }
 
 void EventHub::Tick() {
   workers_->After(kTickMs, [this] {
     const bool ready = service_.Ready().ok();
     const bool beat = ++ticks_ % kHeartbeatTicks == 0;
+    if (ready && ticks_ % kAskAgainTicks == 0) AskAgain();
     for (const FollowerPtr& follower : followers_) {
       // Another leader may commit events that this process does not publish. The client connects
       // again and gets 503 with a time to wait.

@@ -4,7 +4,8 @@
 //
 // Publish is called on the engine's thread and only pushes. Everything else happens on the writer
 // thread of Workers, reads of the store on its pool. While the daemon does not lead, streams end
-// within a second or so, and their clients resume from the last event they saw.
+// within a second or so, and their clients resume from the last event they saw. A follower gets the
+// events that its caller may see, and ends when its credential or its right does (rules U24, U25).
 #pragma once
 
 #include <atomic>
@@ -14,8 +15,10 @@
 #include <string>
 #include <vector>
 
+#include "api/auth/authenticator.h"
 #include "api/rest/http/message.h"
 #include "api/rest/http/workers.h"
+#include "api/service/event_filter.h"
 #include "api/service/scheduler_service.h"
 
 namespace muster::rest {
@@ -25,7 +28,9 @@ std::string ServerSentText(const Event& event);
 
 class EventHub {
  public:
-  explicit EventHub(const api::SchedulerService& service) : service_(service) {}
+  /// The references must outlive the hub. `authenticator` says whether a credential is still good.
+  EventHub(const api::SchedulerService& service, const auth::Authenticator& authenticator)
+      : service_(service), authenticator_(authenticator) {}
   /// Call before the first follower. `workers` must outlive the hub's use.
   void Attach(Workers& workers) { workers_ = &workers; }
 
@@ -38,11 +43,16 @@ class EventHub {
  private:
   struct Line {
     std::int64_t seq = 0;
+    std::string ns;  // of the job or object; "" for one of the cluster
     std::string text;
   };
+  static Line LineOf(const Event& event);
   using Batch = std::shared_ptr<const std::vector<Line>>;
   struct Follower {
-    auth::Principal who;
+    Follower(const auth::Authorizer& authorizer, auth::Principal caller)
+        : who(caller), filter(authorizer, std::move(caller)) {}
+    const auth::Principal who;
+    api::EventFilter filter;       // used on the writer thread only
     std::int64_t last = 0;         // seq of the last event sent to it
     bool live = false;             // false: it reads the store
     std::vector<Batch> meanwhile;  // published while it reads
@@ -53,14 +63,17 @@ class EventHub {
   using FollowerPtr = std::shared_ptr<Follower>;
 
   void ReadPage(const FollowerPtr& follower);
-  void TakePage(const FollowerPtr& follower, const Result<std::vector<Event>>& page);
+  void TakePage(const FollowerPtr& follower, const Result<api::EventPage>& page);
   void Deliver(Follower& follower, const std::vector<Line>& lines);
   void OnBatch(const Batch& batch);
   /// Runs once a second while there are followers.
   void Tick();
+  /// Ends the streams whose callers may not follow any more.
+  void AskAgain();
   void Prune();
 
   const api::SchedulerService& service_;
+  const auth::Authenticator& authenticator_;
   Workers* workers_ = nullptr;
   std::atomic<int> following_{0};  // number of followers; Publish copies nothing while it is 0
   std::list<FollowerPtr> followers_;

@@ -1,4 +1,4 @@
-// Handlers for administrators: quotas, the audit trail and member clusters. Each reads its query
+// Handlers for administrators: quotas and member clusters. Each reads its query
 // parameters strictly, makes one call of SchedulerService and writes the result as JSON. Amounts
 // are Kubernetes quantities.
 #include "api/rest/handlers_admin.h"
@@ -31,16 +31,6 @@ json::object QuotaJson(const api::QuotaView& view) {
           {"borrowed", FormatQuantity(resource, view.borrowed)},
           {"available", FormatQuantity(resource, view.available)},
           {"etag", view.etag}};
-}
-
-// One entry of the audit trail: who changed what, when, and through which method of authentication.
-json::object AuditJson(const AuditRow& row) {
-  return {{"time", FormatRfc3339Micros(row.time)},
-          {"user", row.user},
-          {"method", row.method},
-          {"verb", row.verb},
-          {"object", row.object},
-          {"detail", row.detail}};
 }
 
 // The common part of cordon and uncordon.
@@ -76,26 +66,6 @@ Response ListQuotas(ApiContext& api, const Caller& who, Request& request) {
   if (!quotas.ok()) return ErrorResponse(request, quotas.error());
   json::array items;
   for (const api::QuotaView& quota : *quotas) items.push_back(QuotaJson(quota));
-  return JsonResponse(json::object{{"items", std::move(items)}});
-}
-
-Response ListAudit(ApiContext& api, const Caller& who, Request& request) {
-  const QueryReader query(request);
-  if (const Status known = query.Only({"since", "limit"}); !known.ok())
-    return ErrorResponse(request, known.error());
-  // Unset: no lower bound.
-  WallTime since;
-  if (const std::string text = query.Text("since"); !text.empty() && !ParseRfc3339(text, &since)) {
-    return ErrorResponse(request,
-                         InvalidField("since", "must be a time such as 2026-11-21T10:00:00Z"));
-  }
-  const auto limit = query.Number("limit", limits::kAuditPage, 1, limits::kAuditPageMax);
-  if (!limit.ok()) return ErrorResponse(request, limit.error());
-  const Result<std::vector<AuditRow>> rows =
-      api.service.Audit(who, since, static_cast<std::size_t>(*limit));
-  if (!rows.ok()) return ErrorResponse(request, rows.error());
-  json::array items;
-  for (const AuditRow& row : *rows) items.push_back(AuditJson(row));
   return JsonResponse(json::object{{"items", std::move(items)}});
 }
 

@@ -1,4 +1,4 @@
-// Handlers for administrators: quotas, the audit trail and member clusters.
+// Handlers for administrators: quotas and member clusters.
 #pragma once
 
 #include "api/rest/api_context.h"
@@ -7,7 +7,6 @@
 namespace muster::rest {
 
 Response ListQuotas(ApiContext& api, const Caller& who, Request& request);
-Response ListAudit(ApiContext& api, const Caller& who, Request& request);
 Response ClusterFacts(ApiContext& api, const Caller& who, Request& request);
 /// Changes of a member cluster.
 void CordonCluster(ApiContext& api, const Caller& who, Request& request, Responder respond);

@@ -126,8 +126,9 @@ Result<api::JobPage> AccountedJobs(ApiContext& api, const Caller& who, const Que
     page.items.push_back(std::move(*job));
   }
   if (!ids.empty()) return page;
-  const Result<api::JobFilter> filter = ReadFilter(query);
+  Result<api::JobFilter> filter = ReadFilter(query);
   if (!filter.ok()) return filter.error();
+  filter->rule = api::ListRule::kAccounting;
   const auto limit = query.Number("limit", limits::kPageItems, 1, limits::kPageItems);
   if (!limit.ok()) return limit.error();
   WallTime since;
@@ -213,11 +214,7 @@ Response Accounting(ApiContext& api, const Caller& who, Request& request) {
   const Result<api::JobPage> page = AccountedJobs(api, who, query);
   if (!page.ok()) return ErrorResponse(request, page.error());
   // The attempts of all jobs of the page are read at once.
-  std::vector<JobId> ids;
-  ids.reserve(page->items.size());
-  for (const JobPtr& job : page->items) ids.push_back(job->id);
-  Result<std::vector<AttemptRecord>> attempts = std::vector<AttemptRecord>{};
-  if (!ids.empty()) attempts = api.service.Attempts(who, ids);
+  const Result<std::vector<AttemptRecord>> attempts = api.service.Attempts(who, page->items);
   if (!attempts.ok()) return ErrorResponse(request, attempts.error());
   std::map<JobId, json::array> by_job;
   for (const AttemptRecord& attempt : *attempts)

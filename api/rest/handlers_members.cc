@@ -127,7 +127,7 @@ void AddCluster(ApiContext& api, const Caller& who, Request& request, Responder 
   const auto refuse = [&respond](const Error& error) {
     respond([error] { return ErrorResponse(false, error); });
   };
-  if (MediaOf(request.content_type) == Media::kOther)
+  if (!TakesMedia(request))
     return respond([response = UnsupportedMedia(request)] { return response; });
   if (const Status query = QueryReader(request).Only({}); !query.ok()) return refuse(query.error());
   const Result<json::value> body = ReadDocument(request);

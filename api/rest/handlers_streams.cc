@@ -24,9 +24,11 @@ constexpr std::size_t kLogPiece = 256 << 10;
 constexpr std::int64_t kTailLines = 100'000;
 constexpr char kLogType[] = "text/plain; charset=utf-8";
 
-Error TooManyStreams() {
-  return Overloaded(
-      "all " + std::to_string(limits::kStreams) + " streams are taken; try again later", 5000);
+// A place for a stream of the caller, among its own on both servers and among all of this one.
+Result<std::shared_ptr<StreamSlot>> TakeSlot(ApiContext& api, const Caller& who) {
+  Result<std::shared_ptr<const void>> counted = api.streams.Take(who);
+  if (!counted.ok()) return counted.error();
+  return api.slots.Take(who.user, std::move(counted).value());
 }
 
 // The last `lines` lines of `text`. Sets *whole if `text` holds that many.
@@ -50,7 +52,7 @@ Result<LogChunk> ReadTail(ApiContext& api, const Caller& who, const std::string&
   for (const std::size_t window : {kLogPiece, limits::kLogReadBytes}) {
     query.offset = -static_cast<std::int64_t>(window);
     query.max_bytes = window;
-    Result<LogChunk> chunk = api.service.ReadLog(who, job, query);
+    Result<LogChunk> chunk = api.service.ReadLog(who, job, query, api::LogAsk::kMore);
     if (!chunk.ok()) return chunk;
     const bool all = chunk->data.size() < window;
     bool whole = false;
@@ -87,7 +89,7 @@ Response WholeLog(ApiContext& api, const Caller& who, const std::string& job, Lo
     if (chunk.ended || chunk.data.empty() || reading->total >= limits::kLogBytesPerContainer)
       return false;
     reading->query.offset = chunk.next_offset;
-    Result<LogChunk> next = service.ReadLog(who, job, reading->query);
+    Result<LogChunk> next = service.ReadLog(who, job, reading->query, api::LogAsk::kMore);
     if (!next.ok()) return false;
     reading->chunk = std::move(*next);
     return true;
@@ -98,10 +100,11 @@ Response WholeLog(ApiContext& api, const Caller& who, const std::string& job, Lo
 // A log that stays open; `first` is what has been read of it already.
 Response FollowLog(ApiContext& api, const Caller& who, const std::string& job, LogQuery query,
                    std::string first) {
-  std::shared_ptr<StreamSlot> slot = api.slots.Take(who.user);
-  if (slot == nullptr) return ErrorResponse(false, TooManyStreams());
-  auto follower =
-      std::make_shared<LogFollower>(api.service, *api.workers, who, job, std::move(query));
+  const Result<std::shared_ptr<StreamSlot>> taken = TakeSlot(api, who);
+  if (!taken.ok()) return ErrorResponse(false, taken.error());
+  const std::shared_ptr<StreamSlot> slot = *taken;
+  auto follower = std::make_shared<LogFollower>(api.service, api.authenticator, *api.workers, who,
+                                                job, std::move(query));
   Response response;
   response.content_type = kLogType;
   response.stream = [follower, slot, first = std::move(first)](std::shared_ptr<StreamSink> sink) {
@@ -123,12 +126,13 @@ Response JobLogs(ApiContext& api, const Caller& who, Request& request) {
   const auto tail = query.Number("tail", -1, 0, kTailLines);
   if (!tail.ok()) return ErrorResponse(request, tail.error());
   const std::string& id = request.params[0];
-  const Result<JobPtr> job = api.service.GetJob(who, id);
+  // The one note of the audit trail about this request, also if the log is followed for days.
+  const Result<JobPtr> job = api.service.JobToLog(who, id);
   if (!job.ok()) return ErrorResponse(request, job.error());
   const std::string number = std::to_string((*job)->id.value);
   LogQuery log{query.Text("pod"), query.Text("container"), 0, kLogPiece};
-  Result<LogChunk> chunk =
-      *tail >= 0 ? ReadTail(api, who, number, log, *tail) : api.service.ReadLog(who, number, log);
+  Result<LogChunk> chunk = *tail >= 0 ? ReadTail(api, who, number, log, *tail)
+                                      : api.service.ReadLog(who, number, log, api::LogAsk::kMore);
   if (!chunk.ok()) {
     // A followed log may begin later, since a job that has not started has none. Once the job runs,
     // a pod or container that the request names must exist.
@@ -166,8 +170,11 @@ Response FollowEvents(ApiContext& api, const Caller& who, Request& request) {
       return ErrorResponse(request, InvalidField("Last-Event-ID", "is not an event's number"));
     }
   }
-  std::shared_ptr<StreamSlot> slot = api.slots.Take(who.user);
-  if (slot == nullptr) return ErrorResponse(request, TooManyStreams());
+  if (const Status may = api.service.MayFollowEvents(who); !may.ok())
+    return ErrorResponse(request, may.error());
+  const Result<std::shared_ptr<StreamSlot>> taken = TakeSlot(api, who);
+  if (!taken.ok()) return ErrorResponse(request, taken.error());
+  const std::shared_ptr<StreamSlot> slot = *taken;
   Response response;
   response.content_type = "text/event-stream";
   response.headers.emplace_back("Cache-Control", "no-store");

@@ -12,10 +12,10 @@
 #include "api/rest/body.h"
 #include "api/rest/problem.h"
 #include "api/rest/query_reader.h"
+#include "api/service/audit_log.h"
 #include "api/service/job_view.h"
 #include "api/service/views.h"
 #include "schedd/base/limits.h"
-#include "schedd/shapes/parts/manifest_warnings.h"
 
 namespace muster::rest {
 namespace {
@@ -110,7 +110,7 @@ void SubmitJob(ApiContext& api, const Caller& who, Request& request, Responder r
   const auto refuse = [&respond](const Error& error) {
     respond([error] { return ErrorOnV1(error); });
   };
-  if (MediaOf(request.content_type) == Media::kOther) {
+  if (!TakesMedia(request)) {
     return respond([response = UnsupportedMedia(request)] { return response; });
   }
   if (const Status query = QueryReader(request).Only({}); !query.ok()) return refuse(query.error());
@@ -119,7 +119,7 @@ void SubmitJob(ApiContext& api, const Caller& who, Request& request, Responder r
   Result<json::value> body = ReadDocument(request);
   if (!body.ok()) return refuse(body.error());
   const bool script = IsScript(*body);
-  Warnings warnings = shapes::WarningsOf(*body).All();
+  Warnings warnings = api.service.JobWarnings(request.params[0], *body);
   api::SubmitRequest submit{request.params[0], std::move(*body), request.idempotency_key};
   // A script may be an array, whose tasks are all answered; its warnings are empty, since the
   // service makes the manifest.
@@ -144,7 +144,7 @@ void SubmitBatch(ApiContext& api, const Caller& who, Request& request, Responder
   const auto refuse = [&respond](const Error& error) {
     respond([error] { return ErrorOnV1(error); });
   };
-  if (MediaOf(request.content_type) == Media::kOther) {
+  if (!TakesMedia(request)) {
     return respond([response = UnsupportedMedia(request)] { return response; });
   }
   if (const Status query = QueryReader(request).Only({}); !query.ok()) return refuse(query.error());
@@ -160,10 +160,13 @@ void SubmitBatch(ApiContext& api, const Caller& who, Request& request, Responder
                                   " jobs and this one has " + std::to_string(bodies->size())));
   }
   std::vector<Warnings> warnings;  // of each item
-  for (const json::value& one : *bodies) warnings.push_back(shapes::WarningsOf(one).All());
+  for (const json::value& one : *bodies)
+    warnings.push_back(api.service.JobWarnings(request.params[0], one));
   api.service.SubmitBatch(
       who, request.params[0], std::move(*bodies),
-      [respond, warnings = std::move(warnings)](Result<std::vector<Result<SubmittedJob>>> jobs) {
+      [respond, &audit = api.service.audit(), who, ns = request.params[0],
+       warnings = std::move(warnings)](Result<std::vector<Result<SubmittedJob>>> jobs) {
+    if (jobs.ok()) api::NoteFailedItems(audit, who, ns, *jobs);
     respond([warnings, jobs = std::move(jobs)] {
       return jobs.ok() ? BatchResponse(*jobs, warnings) : ErrorOnV1(jobs.error());
     });
@@ -174,7 +177,7 @@ void ApplyDocuments(ApiContext& api, const Caller& who, Request& request, Respon
   const auto refuse = [&respond](const Error& error) {
     respond([error] { return ErrorOnV1(error); });
   };
-  if (MediaOf(request.content_type) == Media::kOther) {
+  if (!TakesMedia(request)) {
     return respond([response = UnsupportedMedia(request)] { return response; });
   }
   const QueryReader query(request);

@@ -76,11 +76,16 @@ Response ServerStatus(ApiContext& api, const Caller&, Request&) {
   const WorldViewPtr view = api.service.View();
   json::array reasons;
   for (const std::string& reason : view->not_ready_reasons) reasons.push_back(json::value(reason));
+  json::array warnings = api.warnings;
+  if (api.access_problems) {
+    for (const std::string& one : api.access_problems())
+      warnings.push_back(json::object{{"type", "AccessProblem"}, {"message", one}});
+  }
   return JsonResponse(json::object{{"version", MUSTER_VERSION},
                                    {"ready", view->ready},
                                    {"reasons", std::move(reasons)},
                                    {"lastEvent", view->last_seq},
-                                   {"warnings", api.warnings}});
+                                   {"warnings", std::move(warnings)}});
 }
 
 Response Paths(ApiContext&, const Caller&, Request&) {

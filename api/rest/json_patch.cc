@@ -11,6 +11,7 @@
 
 #include "api/rest/body.h"
 #include "api/rest/http/plain_problem.h"
+#include "api/rest/strategic_patch.h"
 #include "schedd/base/limits.h"
 #include "schedd/text/json_patch.h"
 #include "schedd/text/lenient.h"
@@ -126,6 +127,8 @@ PatchMedia PatchMediaOf(const std::string& content_type) {
   while (!type.empty() && (type.back() == ' ' || type.back() == '\t')) type.pop_back();
   if (boost::beast::iequals(type, "application/merge-patch+json")) return PatchMedia::kMerge;
   if (boost::beast::iequals(type, "application/json-patch+json")) return PatchMedia::kJson;
+  if (boost::beast::iequals(type, "application/strategic-merge-patch+json"))
+    return PatchMedia::kStrategic;
   return PatchMedia::kOther;
 }
 
@@ -137,6 +140,8 @@ Result<json::value> Patched(const Request& request, json::value now) {
   if (!patch->is_object()) return InvalidArgument("a merge patch of an object is an object");
   if (json::object* metadata = MutableObject(now.if_object(), "metadata"))
     metadata->erase("resourceVersion");
+  if (PatchMediaOf(request.content_type) == PatchMedia::kStrategic)
+    return MergedStrategically(*patch, std::move(now));
   Merge(*patch, &now);
   return now;
 }
@@ -144,7 +149,8 @@ Result<json::value> Patched(const Request& request, json::value now) {
 Response UnsupportedPatch() {
   return PlainProblem(true, 415,
                       "the Content-Type of the patch is not taken: send "
-                      "application/merge-patch+json or application/json-patch+json");
+                      "application/merge-patch+json or application/json-patch+json (strategic "
+                      "merge patches are for the kinds that Kubernetes itself has)");
 }
 
 }  // namespace muster::rest

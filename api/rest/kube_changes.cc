@@ -8,6 +8,7 @@
 // the differences that are allowed.
 #include "api/rest/kube_changes.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "api/rest/body.h"
@@ -36,21 +37,31 @@ Result<json::value> Wanted(const KubeTarget& target, const Request& request, jso
   return wanted;
 }
 
+// What the request asks for, as in Kubernetes.
+auth::Verb WriteVerb(const Request& request) {
+  return request.method == Method::kPatch ? auth::Verb::kPatch : auth::Verb::kUpdate;
+}
+
 // The 415 for a format of the body that is not supported; nullopt if it is.
-std::optional<Response> WrongMedia(const Request& request) {
+std::optional<Response> WrongMedia(const KubeTarget& target, const Request& request) {
   if (request.method != Method::kPatch) {
-    if (MediaOf(request.content_type) == Media::kOther) return UnsupportedMedia(request);
-  } else if (PatchMediaOf(request.content_type) == PatchMedia::kOther) {
-    return UnsupportedPatch();
+    if (!TakesMedia(request)) return UnsupportedMedia(request);
+    return std::nullopt;
   }
+  const PatchMedia media = PatchMediaOf(request.content_type);
+  // As in Kubernetes, where only kinds that the server knows from their source can merge so.
+  const bool taken = media == PatchMedia::kStrategic ? target.resource->is_built_in()
+                                                     : media != PatchMedia::kOther;
+  if (!taken) return UnsupportedPatch();
   return std::nullopt;
 }
 
 // The checks before any change: the path names a resource and the body's format is supported. False
 // after an error was answered.
 bool Readable(const KubeTarget& target, const Request& request, const Responder& respond) {
-  if (target.resource == nullptr) return respond([] { return NoSuchPath(); }), false;
-  if (std::optional<Response> wrong = WrongMedia(request))
+  if (target.resource == nullptr)
+    return respond([response = NoSuchPath(request)] { return response; }), false;
+  if (std::optional<Response> wrong = WrongMedia(target, request))
     return respond([response = std::move(*wrong)] { return response; }), false;
   // The parameter must have a known value and has no other effect here: unknown fields are refused
   // in any case.
@@ -79,8 +90,9 @@ void WriteConfig(ApiContext& api, const Caller& who, const KubeTarget& target,
   json::value now;
   std::int64_t read_at = 0;
   if (request.method == Method::kPatch) {
-    Result<json::value> present = api.service.GetObject(
-        who, target.resource->config->kind, target.ns, target.name, target.resource->version);
+    Result<json::value> present =
+        api.service.GetObject(who, target.resource->config->kind, target.ns, target.name,
+                              target.resource->version, {auth::Verb::kPatch});
     if (!present.ok()) return Refuse(respond, present.error());
     now = std::move(*present);
     read_at = *api::WantedVersion(now);
@@ -96,29 +108,32 @@ void WriteConfig(ApiContext& api, const Caller& who, const KubeTarget& target,
   change.manifest = WriteJson(*wanted);
   change.must_exist = true;
   change.expected_resource_version = *version == 0 ? read_at : *version;
-  ChangeOne(api, who, std::move(change), *dry_run, 200, target.resource->version, respond);
+  ChangeOne(api, who, std::move(change), *dry_run, 200, target.resource->version, respond,
+            WriteVerb(request));
 }
 
 // The service's method for a changed job: ReplaceJob or ReplaceWorkloadStatus.
-using JobWriter = void (api::SchedulerService::*)(const Caller&, const JobPtr&, const json::value&,
-                                                  const json::value&, Callback<JobPtr>);
+using JobWriter = void (api::SchedulerService::*)(const Caller&, auth::Verb, const JobPtr&,
+                                                  const json::value&, const json::value&,
+                                                  Callback<JobPtr>);
 
 // Changes a job, seen as its own kind or as a Workload.
 void WriteJob(ApiContext& api, const Caller& who, const KubeTarget& target, const Request& request,
               const Responder& respond, JobWriter write) {
   if (DryRunRefused(request, respond)) return;
   const KubeResource& resource = *target.resource;
-  const Result<JobPtr> job = KubeFindJob(api, who, target);
+  const auth::Verb verb = WriteVerb(request);
+  const Result<JobPtr> job = KubeFindJob(api, who, target, target.Ask(verb));
   if (!job.ok()) return Refuse(respond, job.error());
-  const Result<json::value> now = KubeJobObject(api.service, who, resource, **job);
+  const Result<json::value> now = KubeJobObject(api.service, resource, **job);
   if (!now.ok()) return Refuse(respond, now.error());
   const Result<json::value> wanted = Wanted(target, request, *now);
   if (!wanted.ok()) return Refuse(respond, wanted.error());
-  (api.service.*write)(who, *job, *now, *wanted,
-                       [&service = api.service, who, &resource, respond](Result<JobPtr> changed) {
-    respond([&service, who, &resource, changed = std::move(changed)] {
+  (api.service.*write)(who, verb, *job, *now, *wanted,
+                       [&service = api.service, &resource, respond](Result<JobPtr> changed) {
+    respond([&service, &resource, changed = std::move(changed)] {
       if (!changed.ok()) return KubeError(changed.error());
-      const auto object = KubeJobObject(service, who, resource, **changed);
+      const auto object = KubeJobObject(service, resource, **changed);
       return object.ok() ? JsonResponse(*object) : KubeError(object.error());
     });
   });
@@ -128,12 +143,14 @@ void WriteJob(ApiContext& api, const Caller& who, const KubeTarget& target, cons
 void WriteCheckStatus(ApiContext& api, const Caller& who, const KubeTarget& target,
                       const Request& request, const Responder& respond) {
   if (DryRunRefused(request, respond)) return;
-  const Result<json::value> now = api.service.GetObject(
-      who, target.resource->config->kind, target.ns, target.name, target.resource->version);
+  const auth::Verb verb = WriteVerb(request);
+  const Result<json::value> now =
+      api.service.GetObject(who, target.resource->config->kind, target.ns, target.name,
+                            target.resource->version, target.Ask(verb));
   if (!now.ok()) return Refuse(respond, now.error());
   const Result<json::value> wanted = Wanted(target, request, *now);
   if (!wanted.ok()) return Refuse(respond, wanted.error());
-  api.service.ReplaceCheckStatus(who, target.name, *wanted,
+  api.service.ReplaceCheckStatus(who, verb, target.name, *wanted,
                                  [&service = api.service, respond,
                                   version = target.resource->version](Result<ObjectPtr> object) {
     respond([&service, version, object = std::move(object)] {
@@ -150,7 +167,14 @@ void Refuse(const Responder& respond, const Error& error) {
   respond([error] { return KubeError(error); });
 }
 
-Response NoSuchPath() {
+Response NoSuchPath(const Request& request) {
+  const auto& path = request.segments;
+  // What `kubectl logs` and `get pods` ask for.
+  if (path[0] == "api" && std::find(path.begin(), path.end(), "pods") != path.end()) {
+    return PlainProblem(true, 404,
+                        "Muster has no pods of its own: `muster logs JOB` and GET "
+                        "/v1/jobs/{id}/logs read a job's logs, GET /v1/jobs/{id}/pods its pods");
+  }
   return PlainProblem(true, 404, "the server has no such resource on this path");
 }
 
@@ -187,7 +211,7 @@ Result<json::object> ManifestFor(const KubeTarget& target, Result<json::value> d
 }
 
 void ChangeOne(ApiContext& api, const Caller& who, ObjectChange change, bool dry_run, int status,
-               std::string version, const Responder& respond) {
+               std::string version, const Responder& respond, auth::Verb replace) {
   std::vector<std::string> warnings = api.service.Warnings(change);
   std::vector<ObjectChange> changes;
   changes.push_back(std::move(change));
@@ -202,7 +226,8 @@ void ChangeOne(ApiContext& api, const Caller& who, ObjectChange change, bool dry
       AddWarnings(warnings, &response);
       return response;
     });
-      });
+      },
+      replace);
 }
 
 void KubeWrite(ApiContext& api, const Caller& who, Request& request, Responder respond) {

@@ -17,13 +17,15 @@ void KubeWriteStatus(ApiContext& api, const Caller& who, Request& request, Respo
 Response KubeError(const Error& error);
 void Refuse(const Responder& respond, const Error& error);
 /// The 404 of a path that names no served resource.
-Response NoSuchPath();
+Response NoSuchPath(const Request& request);
 
 /// A manifest whose apiVersion, kind, namespace and name are those of the path: absent ones are
 /// filled in, others must agree.
 Result<json::object> ManifestFor(const KubeTarget& target, Result<json::value> document);
-/// Posts one change of a configuration object and answers with the changed object.
+/// Posts one change of a configuration object and answers with the changed object. `replace` is
+/// what a change of an object that must exist asks for: update or patch.
 void ChangeOne(ApiContext& api, const Caller& who, ObjectChange change, bool dry_run, int status,
-               std::string version, const Responder& respond);
+               std::string version, const Responder& respond,
+               auth::Verb replace = auth::Verb::kUpdate);
 
 }  // namespace muster::rest

@@ -1,12 +1,13 @@
 // Kubernetes' plain discovery: groups, versions and resources, for clients that do not ask for
 // aggregated discovery. All answers are derived from KubeResources(), which lists each resource
-// once per served version.
+// once per served version, and from ReviewResources().
 #include "api/rest/kube_discovery.h"
 
 #include <map>
 
 #include "api/rest/http/plain_problem.h"
 #include "api/rest/kube_resources.h"
+#include "api/rest/kube_reviews.h"
 #include "api/rest/problem.h"
 
 namespace muster::rest {
@@ -20,6 +21,9 @@ json::object GroupJson(const std::string& group) {
     bool known = false;
     for (const std::string& version : versions) known = known || version == resource.version;
     if (!known) versions.push_back(resource.version);
+  }
+  for (const ReviewResource& review : ReviewResources()) {
+    if (group == review.group && versions.empty()) versions.emplace_back("v1");
   }
   json::array list;
   for (const std::string& version : versions) {
@@ -60,6 +64,15 @@ json::object StatusResourceJson(const KubeResource& resource) {
           {"verbs", std::move(verbs)}};
 }
 
+// A review can only be created.
+json::object ReviewJson(const ReviewResource& review) {
+  return {{"name", review.plural},
+          {"singularName", ""},
+          {"namespaced", review.namespaced},
+          {"kind", review.kind},
+          {"verbs", json::array{"create"}}};
+}
+
 }  // namespace
 
 Response ApiVersions(ApiContext&, const Caller&, Request&) {
@@ -74,6 +87,9 @@ Response ApiGroups(ApiContext&, const Caller&, Request&) {
   for (const KubeResource& resource : KubeResources()) {
     if (resource.group.empty() || !seen.emplace(resource.group, true).second) continue;
     groups.push_back(GroupJson(resource.group));
+  }
+  for (const ReviewResource& review : ReviewResources()) {
+    if (seen.emplace(review.group, true).second) groups.push_back(GroupJson(review.group));
   }
   return JsonResponse(
       json::object{{"kind", "APIGroupList"}, {"apiVersion", "v1"}, {"groups", std::move(groups)}});
@@ -98,6 +114,9 @@ Response ApiResources(ApiContext&, const Caller&, Request& request) {
     if (resource.group != group || resource.version != version) continue;
     resources.push_back(ResourceJson(resource));
     resources.push_back(StatusResourceJson(resource));
+  }
+  for (const ReviewResource& review : ReviewResources()) {
+    if (review.group == group && version == "v1") resources.push_back(ReviewJson(review));
   }
   const std::string group_version = core ? version : group + "/" + version;
   if (resources.empty())

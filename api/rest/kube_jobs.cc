@@ -40,7 +40,7 @@ struct JobListing {
   Result<bool> Step(std::string* out) {
     for (std::size_t i = 0; i < page.items.size(); ++i) {
       const JobRecord& job = *page.items[i];
-      const Result<json::value> object = KubeJobObject(service, who, resource, job);
+      const Result<json::value> object = KubeJobObject(service, resource, job);
       // The job may have been archived since the page was read.
       if (!object.ok() && object.error().code == Code::kNotFound) continue;
       if (!object.ok()) return object.error();
@@ -87,17 +87,18 @@ Error OfContinue(Error error) {
 
 }  // namespace
 
-Result<JobPtr> KubeFindJob(ApiContext& api, const Caller& who, const KubeTarget& target) {
+Result<JobPtr> KubeFindJob(ApiContext& api, const Caller& who, const KubeTarget& target,
+                           api::PathAsk ask) {
   const KubeResource& resource = *target.resource;
   return resource.is_workload()
-             ? api.service.GetJobByWorkload(who, target.ns, target.name)
-             : api.service.GetJobByName(who, target.ns, *resource.shape, target.name);
+             ? api.service.GetJobByWorkload(who, target.ns, target.name, ask)
+             : api.service.GetJobByName(who, target.ns, *resource.shape, target.name, ask);
 }
 
-Result<json::value> KubeJobObject(const api::SchedulerService& service, const Caller& who,
+Result<json::value> KubeJobObject(const api::SchedulerService& service,
                                   const KubeResource& resource, const JobRecord& job) {
   if (resource.is_workload()) return service.WorkloadObject(job, resource.version);
-  const Result<json::value> manifest = service.JobManifest(who, job.id);
+  const Result<json::value> manifest = service.ManifestOf(job);
   if (!manifest.ok()) return manifest.error();
   return service.JobObject(job, *manifest);
 }
@@ -109,6 +110,8 @@ Response KubeListJobs(ApiContext& api, const Caller& who, const Request& request
   api::JobFilter filter;
   filter.ns = target.ns;
   if (!target.resource->is_workload()) filter.shape = target.resource->shape;
+  filter.rule = api::ListRule::kWhole;
+  filter.as_workloads = target.resource->is_workload();
   // A deleted object is gone for Kubernetes' clients, although /v1 still shows the job.
   filter.include_deleted = false;
   // Taken before the first page, so it is never newer than the list.
@@ -132,9 +135,9 @@ Response KubeListJobs(ApiContext& api, const Caller& who, const Request& request
 
 Response KubeGetJob(ApiContext& api, const Caller& who, const KubeTarget& target) {
   const KubeResource& resource = *target.resource;
-  const Result<JobPtr> job = KubeFindJob(api, who, target);
+  const Result<JobPtr> job = KubeFindJob(api, who, target, target.Ask(auth::Verb::kGet));
   if (!job.ok()) return ErrorResponse(true, job.error());
-  const Result<json::value> object = KubeJobObject(api.service, who, resource, **job);
+  const Result<json::value> object = KubeJobObject(api.service, resource, **job);
   return object.ok() ? JsonResponse(*object) : ErrorResponse(true, object.error());
 }
 
@@ -172,7 +175,7 @@ void KubeCreateJob(ApiContext& api, const Caller& who, const KubeTarget& target,
 
 void KubeDeleteJob(ApiContext& api, const Caller& who, const KubeTarget& target,
                    Responder respond) {
-  const Result<JobPtr> job = KubeFindJob(api, who, target);
+  const Result<JobPtr> job = KubeFindJob(api, who, target, {auth::Verb::kDelete});
   if (!job.ok()) return respond([error = job.error()] { return ErrorResponse(true, error); });
   // The path names the Workload of a job of another kind.
   if ((*job)->shape != *target.resource->shape) {

@@ -13,6 +13,7 @@
 #include "api/rest/kube_warnings.h"
 #include "api/rest/problem.h"
 #include "api/rest/query_reader.h"
+#include "api/service/tenancy.h"
 #include "api/service/validate.h"
 #include "schedd/text/lenient.h"
 
@@ -47,6 +48,12 @@ Result<DeleteWish> ReadDeleteWish(const Request& request) {
   return wish;
 }
 
+// What a path of a collection names, in the words of roles.
+auth::ResourceRef CollectionRef(const KubeTarget& target) {
+  const KubeResource& resource = *target.resource;
+  return {resource.group, resource.plural, "", target.ns, ""};
+}
+
 }  // namespace
 
 KubeTarget KubeTargetOf(const Request& request) {
@@ -54,14 +61,17 @@ KubeTarget KubeTargetOf(const Request& request) {
   const bool core = path[0] == "api";
   std::size_t at = core ? 2 : 3;  // the segment after the version
   KubeTarget target;
-  // "namespaces/X/plural" is a namespaced path; "namespaces/X" is the Namespace itself.
-  if (path.size() >= at + 3 && path[at] == "namespaces") {
+  // "namespaces/X/plural" is a namespaced path; "namespaces/X" and "namespaces/X/status" are the
+  // Namespace itself.
+  const bool own_status = path.size() == at + 3 && path[at + 2] == "status";
+  if (path.size() >= at + 3 && path[at] == "namespaces" && !own_status) {
     target.ns = path[at + 1];
     at += 2;
   }
   const KubeResource* found =
       FindKubeResource(core ? "" : path[1], path[at - (target.ns.empty() ? 1 : 3)], path[at]);
   if (path.size() > at + 1) target.name = path[at + 1];
+  target.status = path.size() > at + 2;
   // A namespace in the path of a cluster-scoped kind, or one object of a namespaced kind without a
   // namespace, names nothing.
   if (found == nullptr || (!found->namespaced && !target.ns.empty())) return target;
@@ -83,9 +93,13 @@ Response KubeDeleted(const KubeTarget& target, const std::string& uid) {
 
 Response KubeList(ApiContext& api, const Caller& who, Request& request) {
   const KubeTarget target = KubeTargetOf(request);
-  if (target.resource == nullptr) return NoSuchPath();
+  if (target.resource == nullptr) return NoSuchPath(request);
+  // A Namespace's status has the path of a list in it.
+  if (target.status) return KubeGet(api, who, request);
   const QueryReader query(request);
   if (const Result<bool> watch = query.Flag("watch"); !watch.ok() || *watch) {
+    const Status allowed = api.service.Allowed(who, auth::Verb::kWatch, CollectionRef(target));
+    if (!allowed.ok()) return KubeError(allowed.error());
     return PlainProblem(true, 501, "watch is not supported by this version: follow /v1/events");
   }
   // Job kinds have pages of their own.
@@ -95,7 +109,7 @@ Response KubeList(ApiContext& api, const Caller& who, Request& request) {
   // The list's version is taken before the objects are read, so it is never newer than they are.
   const std::int64_t version = api.service.View()->last_seq;
   const Result<std::vector<json::value>> objects = api.service.ListObjects(
-      who, target.resource->config->kind, target.ns, target.resource->version);
+      who, target.resource->config->kind, target.ns, target.resource->version, true);
   if (!objects.ok()) return KubeError(objects.error());
   Result<ObjectPage> page = PageOf(*objects, *wish);
   if (!page.ok()) return KubeError(page.error());
@@ -111,22 +125,24 @@ Response KubeList(ApiContext& api, const Caller& who, Request& request) {
 
 Response KubeGet(ApiContext& api, const Caller& who, Request& request) {
   const KubeTarget target = KubeTargetOf(request);
-  if (target.resource == nullptr) return NoSuchPath();
+  if (target.resource == nullptr) return NoSuchPath(request);
   if (target.resource->config == nullptr) return KubeGetJob(api, who, target);
-  const Result<json::value> object = api.service.GetObject(
-      who, target.resource->config->kind, target.ns, target.name, target.resource->version);
+  const Result<json::value> object =
+      api.service.GetObject(who, target.resource->config->kind, target.ns, target.name,
+                            target.resource->version, target.Ask(auth::Verb::kGet));
   return object.ok() ? JsonResponse(*object) : KubeError(object.error());
 }
 
 void KubeCreate(ApiContext& api, const Caller& who, Request& request, Responder respond) {
   const KubeTarget target = KubeTargetOf(request);
-  if (target.resource == nullptr) return respond([] { return NoSuchPath(); });
+  if (target.resource == nullptr)
+    return respond([response = NoSuchPath(request)] { return response; });
   if (target.resource->namespaced && target.ns.empty()) {
     return respond([] {
       return PlainProblem(true, 405, "objects of this kind are created below /namespaces/NAME");
     });
   }
-  if (MediaOf(request.content_type) == Media::kOther)
+  if (!TakesMedia(request))
     return respond([response = UnsupportedMedia(request)] { return response; });
   const Result<bool> dry_run = QueryReader(request).Flag("dryRun");
   if (!dry_run.ok()) return Refuse(respond, dry_run.error());
@@ -138,6 +154,8 @@ void KubeCreate(ApiContext& api, const Caller& who, Request& request, Responder 
     json::value job(std::move(*manifest));
     Result<std::vector<std::string>> warnings = CheckFields(*validation, *target.resource, job);
     if (!warnings.ok()) return Refuse(respond, warnings.error());
+    for (std::string& one : api::PodSecurityWarnings(*api.service.View()->config, target.ns, job))
+      warnings->push_back(std::move(one));
     return KubeCreateJob(api, who, target, std::move(job), std::move(*warnings), *dry_run,
                          request.idempotency_key, std::move(respond));
   }
@@ -158,7 +176,8 @@ void KubeCreate(ApiContext& api, const Caller& who, Request& request, Responder 
 
 void KubeDelete(ApiContext& api, const Caller& who, Request& request, Responder respond) {
   const KubeTarget target = KubeTargetOf(request);
-  if (target.resource == nullptr) return respond([] { return NoSuchPath(); });
+  if (target.resource == nullptr)
+    return respond([response = NoSuchPath(request)] { return response; });
   const Result<DeleteWish> wish = ReadDeleteWish(request);
   if (!wish.ok()) return Refuse(respond, wish.error());
   if (target.resource->config == nullptr) {
@@ -172,8 +191,9 @@ void KubeDelete(ApiContext& api, const Caller& who, Request& request, Responder 
     return KubeDeleteJob(api, who, target, std::move(respond));
   }
   // The uid is needed for the precondition and for the answer.
-  const Result<json::value> present = api.service.GetObject(
-      who, target.resource->config->kind, target.ns, target.name, target.resource->version);
+  const Result<json::value> present =
+      api.service.GetObject(who, target.resource->config->kind, target.ns, target.name,
+                            target.resource->version, {auth::Verb::kDelete});
   if (!present.ok()) return Refuse(respond, present.error());
   const std::string uid = TextAt(*present, {"metadata", "uid"});
   if (!wish->uid.empty() && wish->uid != uid) {

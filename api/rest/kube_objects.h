@@ -7,6 +7,7 @@
 #include "api/rest/api_context.h"
 #include "api/rest/http/message.h"
 #include "api/rest/kube_resources.h"
+#include "api/service/resource_refs.h"
 
 namespace muster::rest {
 
@@ -14,6 +15,11 @@ namespace muster::rest {
 struct KubeTarget {
   const KubeResource* resource = nullptr;
   std::string ns, name;
+  bool status = false;  // the path ends in /status
+
+  api::PathAsk Ask(auth::Verb verb) const {
+    return {verb, status ? api::kStatusSubresource : std::string_view()};
+  }
 };
 KubeTarget KubeTargetOf(const Request& request);
 

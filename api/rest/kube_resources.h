@@ -26,6 +26,11 @@ struct KubeResource {
     return is_workload() ||
            (config != nullptr && config->status == shapes::StatusWriter::kController);
   }
+  /// True for kinds that Kubernetes itself has, false for those that are defined on top of it.
+  bool is_built_in() const {
+    return group.empty() || group == "batch" || group == "node.k8s.io" ||
+           group == "rbac.authorization.k8s.io";
+  }
   /// "batch/v1", "v1".
   std::string api_version() const { return group.empty() ? version : group + "/" + version; }
 };

@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "schedd/base/limits.h"
+
 namespace muster::rest {
 namespace {
 
@@ -18,11 +20,34 @@ void LogFollower::Start(std::shared_ptr<StreamSink> sink, std::shared_ptr<void> 
   slot_ = std::move(slot);
   query_.max_bytes = kLogPieceBytes;
   workers_.Post([self = shared_from_this()] { self->Read(); });
+  AskAgain();
+}
+
+// A log that has ended is forgotten with the last copy of `self`; the timer holds none.
+void LogFollower::AskAgain() {
+  workers_.After(limits::kAskAgainMs, [weak = weak_from_this()] {
+    const std::shared_ptr<LogFollower> self = weak.lock();
+    if (self == nullptr || self->sink_->over()) return;
+    const Status good = self->authenticator_.StillGood(self->who_);
+    if (!good.ok()) return self->EndBecause(good.error());
+    // The right is asked on the pool, since it may take a read of the store.
+    self->workers_.Post([self] {
+      const Result<JobPtr> may =
+          self->service_.JobToLog(self->who_, self->job_, api::LogAsk::kMore);
+      if (!may.ok() && may.error().code != Code::kUnavailable) self->EndBecause(may.error());
+    });
+    self->AskAgain();
+  });
+}
+
+void LogFollower::EndBecause(const Error& error) {
+  sink_->Write("\nmuster: the log is not followed any more: " + error.detail + "\n");
+  sink_->End();
 }
 
 void LogFollower::Read() {
   if (sink_->over()) return;
-  const Result<LogChunk> chunk = service_.ReadLog(who_, job_, query_);
+  const Result<LogChunk> chunk = service_.ReadLog(who_, job_, query_, api::LogAsk::kMore);
   if (!chunk.ok()) {
     // The job has not started, or waits again: its log may come.
     if (MayStillCome()) return Pause();
@@ -43,7 +68,7 @@ void LogFollower::Pause() {
 }
 
 bool LogFollower::MayStillCome() const {
-  const Result<JobPtr> job = service_.GetJob(who_, job_);
+  const Result<JobPtr> job = service_.JobToLog(who_, job_, api::LogAsk::kMore);
   return job.ok() && !IsTerminal((*job)->state);
 }
 

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "api/auth/authenticator.h"
 #include "api/rest/http/message.h"
 #include "api/rest/http/workers.h"
 #include "api/service/scheduler_service.h"
@@ -16,9 +17,10 @@ namespace muster::rest {
 class LogFollower : public std::enable_shared_from_this<LogFollower> {
  public:
   /// `query.offset` is where the log begins. `service` and `workers` outlive the server's streams.
-  LogFollower(const api::SchedulerService& service, Workers& workers, auth::Principal who,
-              std::string job, LogQuery query)
+  LogFollower(const api::SchedulerService& service, const auth::Authenticator& authenticator,
+              Workers& workers, auth::Principal who, std::string job, LogQuery query)
       : service_(service),
+        authenticator_(authenticator),
         workers_(workers),
         who_(std::move(who)),
         job_(std::move(job)),
@@ -29,10 +31,15 @@ class LogFollower : public std::enable_shared_from_this<LogFollower> {
  private:
   void Read();
   void Pause();
+  /// Asks every limits::kAskAgainMs whether the caller may go on, also while its client is slow.
+  void AskAgain();
+  /// Ends the log with a line that says why there is no more of it.
+  void EndBecause(const Error& error);
   /// True while the job has not ended: a job that has not started has no log yet.
   bool MayStillCome() const;
 
   const api::SchedulerService& service_;
+  const auth::Authenticator& authenticator_;
   Workers& workers_;
   const auth::Principal who_;
   const std::string job_;

@@ -14,6 +14,7 @@ namespace muster::rest {
 Response ErrorResponse(bool kubernetes, const Error& error) {
   Response response;
   response.status = HttpStatus(error.code);
+  response.error = error;
   response.content_type = kubernetes ? "application/json" : "application/problem+json";
   response.body = WriteJson(kubernetes ? api::StatusJson(error) : api::ProblemJson(error));
   // The hint of the error in whole seconds, rounded up; without one a client may retry after a
@@ -22,7 +23,7 @@ Response ErrorResponse(bool kubernetes, const Error& error) {
     const std::int64_t seconds = error.retry_after_ms > 0 ? (error.retry_after_ms + 999) / 1000 : 1;
     response.headers.emplace_back("Retry-After", std::to_string(seconds));
   }
-  // RFC 9110 wants a challenge with every 401, although no credentials would be accepted yet.
+  // RFC 9110 wants a challenge with every 401.
   if (response.status == 401)
     response.headers.emplace_back("WWW-Authenticate", "Bearer realm=\"muster\"");
   return response;

@@ -17,18 +17,26 @@ rest::HttpOptions HttpOptionsOf(const RestOptions& options) {
   http.host = options.host;
   http.port = options.port;
   http.threads = options.threads;
+  http.socket = options.socket;
+  http.connections_per_peer = options.connections_per_peer;
   http.pool_threads = limits::kRestPoolThreads;
+  http.tls = options.tls;
   return http;
 }
 
 }  // namespace
 
 struct RestServer::Impl {
-  Impl(SchedulerService& service, Metrics& metrics, const RestOptions& options)
-      : context{service, metrics},
+  Impl(SchedulerService& service, Metrics& metrics, const auth::Authenticator& authenticator,
+       const RestOptions& options)
+      : context{service, metrics, authenticator},
         http(rest::RouteTable(rest::MusterRoutes(context)), metrics, HttpOptionsOf(options)) {
     context.workers = &http.workers();
     context.write_problem = options.write_problem;
+    context.accepted = options.accepted;
+    context.access_problems = options.access_problems;
+    context.clock = options.clock;
+    context.streams = options.streams;
     for (const ServerWarning& one : options.warnings)
       context.warnings.push_back(json::object{{"type", one.type}, {"message", one.message}});
     context.events.Attach(http.workers());
@@ -37,8 +45,9 @@ struct RestServer::Impl {
   rest::HttpServer http;
 };
 
-RestServer::RestServer(SchedulerService& service, Metrics& metrics, RestOptions options)
-    : impl_(std::make_unique<Impl>(service, metrics, options)) {}
+RestServer::RestServer(SchedulerService& service, Metrics& metrics,
+                       const auth::Authenticator& authenticator, RestOptions options)
+    : impl_(std::make_unique<Impl>(service, metrics, authenticator, options)) {}
 RestServer::~RestServer() = default;
 
 Status RestServer::Start() { return impl_->http.Start(); }

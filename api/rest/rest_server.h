@@ -1,5 +1,6 @@
 // The REST server: Pistache behind a guard that parses and limits every request first, and one
-// route table. It listens on loopback only. No Pistache type appears here.
+// route table. Beyond loopback it listens with TLS only; a Unix socket is always plain. No Pistache
+// type appears here.
 #pragma once
 
 #include <functional>
@@ -7,7 +8,12 @@
 #include <string>
 #include <vector>
 
+#include "api/auth/authenticator.h"
+#include "api/net/tls/tls_context.h"
 #include "api/service/scheduler_service.h"
+#include "api/service/stream_counts.h"
+#include "schedd/base/clock.h"
+#include "schedd/base/limits.h"
 #include "schedd/telemetry/metrics.h"
 
 namespace muster::api {
@@ -26,14 +32,24 @@ struct RestOptions {
   /// Called from any thread; must not block.
   std::function<std::string()> write_problem = {};
   std::vector<ServerWarning> warnings = {};  // shown by /v1/status
+  /// What is wrong now with the methods of authentication; shown by /v1/status too. Called from any
+  /// thread; must not block.
+  std::function<std::vector<std::string>()> access_problems = {};
+  std::vector<std::string> accepted = {};    // credentials that are taken, in words, for whoami
+  const Clock* clock = nullptr;              // of expiry times; null only in tests
+  std::string socket = {};                   // the path of a Unix socket to listen on; "": none
+  std::shared_ptr<net::TlsSource> tls = {};  // null: plain HTTP, on loopback only
+  StreamCounts streams{limits::kStreamsPerUser};  // a copy of it counts on the other server
+  std::size_t connections_per_peer = 0;           // 0: one part in limits::kPeerShare of all
 };
 
 class RestServer {
  public:
   /// All references must outlive the server.
-  RestServer(SchedulerService& service, Metrics& metrics, RestOptions options);
+  RestServer(SchedulerService& service, Metrics& metrics, const auth::Authenticator& authenticator,
+             RestOptions options);
   ~RestServer();
-  /// Binds and serves on its own threads; errors: address in use, not loopback.
+  /// Binds and serves on its own threads; errors: address in use, beyond loopback without TLS.
   Status Start();
   /// Refuses new connections, lets answers in flight leave (up to 5 s), and ends streams.
   void Stop();

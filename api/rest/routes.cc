@@ -1,13 +1,18 @@
-// All routes of the daemon in one list. Every route goes through Bind, which finds the caller and,
-// for routes added with Add, refuses with 503 until the daemon has recovered and leads; routes
-// added with AddOpen answer at any time. No handler runs for a request that Admit refuses.
+// All routes of the daemon in one list. Every route goes through Bind, which finds the caller (rule
+// U11) and, for routes added with Add, refuses with 503 until the daemon has recovered and leads;
+// routes added with AddPath answer at any time to those who may read the path, and those of
+// AddPublic to everybody. No handler runs for a request that Admit refuses.
 //
 // Handlers that only read the view run inline on the reading thread; handlers that may read the
-// store or parse long bodies run on the pool.
+// store or parse long bodies run on the pool, and so do requests with credentials that another
+// program is asked about.
 #include "api/rest/routes.h"
 
-#include "api/auth/loopback.h"
+#include "api/auth/access_rules.h"
+#include "api/rest/audited.h"
+#include "api/rest/handlers_access.h"
 #include "api/rest/handlers_admin.h"
+#include "api/rest/handlers_audit.h"
 #include "api/rest/handlers_jobs.h"
 #include "api/rest/handlers_members.h"
 #include "api/rest/handlers_nominate.h"
@@ -18,6 +23,8 @@
 #include "api/rest/kube_changes.h"
 #include "api/rest/kube_discovery.h"
 #include "api/rest/kube_objects.h"
+#include "api/rest/kube_openapi.h"
+#include "api/rest/kube_reviews.h"
 #include "api/rest/problem.h"
 #include "schedd/base/limits.h"
 
@@ -32,58 +39,131 @@ using SyncFunction = Response (*)(ApiContext& api, const Caller& who, Request& r
 using AsyncFunction = void (*)(ApiContext& api, const Caller& who, Request& request,
                                Responder respond);
 
-// The caller of a request. Errors: a malformed user name, credentials, or, if `needs_world`, a
-// daemon that is not ready.
-Result<Caller> Admit(ApiContext& api, const Request& request, bool needs_world) {
-  Result<Caller> who = auth::LoopbackPrincipal(request.user, request.credentials);
-  if (!who.ok() || !needs_world) return who;
+// How a route is bound: who may come, and whether the daemon must be ready.
+struct Terms {
+  Access access = Access::kService;
+  bool needs_world = true;
+};
+
+Result<Caller> CallerOf(ApiContext& api, const Request& request) {
+  auth::Evidence evidence;
+  evidence.peer = request.peer.get();
+  evidence.authorization = request.authorization;
+  evidence.as_user = request.as_user;
+  evidence.as_groups.assign(request.as_groups.begin(), request.as_groups.end());
+  evidence.method = request.raw_method;
+  evidence.target = request.raw_target;
+  evidence.body = request.body;
+  evidence.may_wait = request.may_wait;
+  Result<Caller> who = api.authenticator.Authenticate(evidence);
+  if (who.ok()) who->request_id = request.request_id;
+  return who;
+}
+
+// The caller of a request, empty on a public route. Errors: it is not known, sends too many
+// requests, may not read the path, or, if the route needs the world, a daemon that is not ready.
+Result<Caller> Admit(ApiContext& api, const Request& request, Terms terms) {
+  if (terms.access == Access::kPublic) return Caller{};
+  Result<Caller> who = CallerOf(api, request);
+  if (!who.ok()) return who;
+  if (const Status rate = api.service.TakeRate(*who); !rate.ok()) return rate.error();
   const Status ready = api.service.Ready();
-  if (!ready.ok()) return ready.error();
+  if (terms.needs_world && !ready.ok()) return ready.error();
+  if (terms.access != Access::kPath) return who;
+  std::string path;
+  for (const std::string& segment : request.segments) path += "/" + segment;
+  const Status allowed =
+      api.service.authorizer().AuthorizePath(*who, Verb::kGet, path.empty() ? "/" : path);
+  // Before the roles are read nobody but an administrator may do anything: that passes.
+  if (!allowed.ok()) return ready.ok() ? allowed.error() : ready.error();
   return who;
 }
 
 // Makes a route's handler out of a function: admits the caller, then calls the function.
-SyncHandler Bind(ApiContext& api, SyncFunction handler, bool needs_world) {
-  return [&api, handler, needs_world](Request& request) {
-    const Result<Caller> who = Admit(api, request, needs_world);
-    return who.ok() ? handler(api, *who, request) : ErrorResponse(request, who.error());
+SyncHandler Bind(ApiContext& api, SyncFunction handler, Terms terms) {
+  return [&api, handler, terms](Request& request) {
+    const Result<Caller> who = Admit(api, request, terms);
+    if (!who.ok()) NoteNotAdmitted(api, request.peer.get(), request, who.error());
+    return who.ok() ? Audited(api, *who, request, handler(api, *who, request))
+                    : ErrorResponse(request, who.error());
   };
 }
-AsyncHandler Bind(ApiContext& api, AsyncFunction handler, bool needs_world) {
-  return [&api, handler, needs_world](Request& request, Responder respond) {
-    const Result<Caller> who = Admit(api, request, needs_world);
-    if (who.ok()) return handler(api, *who, request, std::move(respond));
+AsyncHandler Bind(ApiContext& api, AsyncFunction handler, Terms terms) {
+  return [&api, handler, terms](Request& request, Responder respond) {
+    const Result<Caller> who = Admit(api, request, terms);
+    if (who.ok())
+      return handler(api, *who, request, Audited(api, *who, request, std::move(respond)));
+    NoteNotAdmitted(api, request.peer.get(), request, who.error());
     respond([kubernetes = request.IsKubernetesPath(), error = who.error()] {
       return ErrorResponse(kubernetes, error);
     });
   };
 }
 
-// Collects the routes.
+// The method and pattern of a route, which must have a row in the table of access rules: the text
+// of a route without one does not compile.
+struct Way {
+  const auth::AccessRule* rule = nullptr;
+  consteval Way(const char* text) : rule(auth::FindAccessRule(text)) {
+    if (rule == nullptr) throw "the route has no row in api/auth/access_rules.h";
+  }
+};
+
+Method MethodOf(std::string_view way) {
+  for (const Method method : {Method::kGet, Method::kPost, Method::kPut, Method::kPatch}) {
+    if (way.starts_with(MethodName(method)) && way[MethodName(method).size()] == ' ') return method;
+  }
+  return Method::kDelete;
+}
+
+// Collects the routes. What a route asks for is in its row of the table of access rules.
 class Table {
  public:
   explicit Table(ApiContext& api) : api_(api) {}
-  // A route that reads or changes the world: all routes but those of AddOpen.
+  // A route that reads or changes the world: all routes but those of AddPath and AddPublic.
   template <class Handler>
-  void Add(Method method, const char* pattern, Verb verb, const char* resource, std::size_t body,
-           Run run, Handler handler) {
-    routes_.push_back(
-        {method, pattern, verb, resource, body, run, Bind(api_, handler, true), true});
+  void Add(Way way, std::size_t body, Run run, Handler handler) {
+    Push(way, body, run, handler, {Access::kService, true});
   }
   // A route that answers about the daemon itself or the API, also while the daemon is not ready.
-  void AddOpen(const char* pattern, const char* resource, Run run, SyncFunction handler) {
-    routes_.push_back(
-        {Method::kGet, pattern, Verb::kGet, resource, 0, run, Bind(api_, handler, false), false});
+  void AddPath(Way way, Run run, SyncFunction handler) {
+    Push(way, 0, run, handler, {Access::kPath, false});
+  }
+  // The same for everybody.
+  void AddPublic(Way way, Run run, SyncFunction handler) {
+    Push(way, 0, run, handler, {Access::kPublic, false});
+  }
+  // A question of the caller about itself.
+  template <class Handler>
+  void AddKnown(Way way, std::size_t body, Handler handler) {
+    Push(way, body, Run::kPool, handler, {Access::kKnown, true});
   }
   std::vector<Route> Take() { return std::move(routes_); }
 
  private:
+  template <class Handler>
+  void Push(Way way, std::size_t body, Run run, Handler handler, Terms terms) {
+    const std::string_view text = way.rule->way;
+    routes_.push_back({MethodOf(text),
+                       std::string(text.substr(text.find(' ') + 1)),
+                       way.rule->verb,
+                       std::string(way.rule->resource),
+                       body,
+                       run,
+                       Bind(api_, handler, terms),
+                       terms.needs_world,
+                       terms.access,
+                       {}});
+    if (run != Run::kInline || terms.access == Access::kPublic) return;
+    routes_.back().may_block = [&api = api_](const Request& request) {
+      return api.authenticator.MayBlock(request.authorization, request.peer.get());
+    };
+  }
+
   ApiContext& api_;
   std::vector<Route> routes_;
 };
 
-constexpr auto kGet = Method::kGet, kPost = Method::kPost, kPut = Method::kPut,
-               kPatch = Method::kPatch, kDelete = Method::kDelete;
 // Body limits: one manifest, many manifests, and DeleteOptions or the "{}" that some clients send
 // to a verb.
 constexpr std::size_t kManifest = limits::kManifestBytes, kMany = limits::kRequestBytes;
@@ -91,94 +171,103 @@ constexpr std::size_t kOptions = 16 << 10;
 
 // The daemon itself; AddJobs, AddAdmin and AddKubernetes have the other groups.
 void AddSystem(Table& table) {
-  table.AddOpen("/", "paths", Run::kInline, Paths);
-  table.AddOpen("/livez", "health", Run::kInline, Live);
-  table.AddOpen("/healthz", "health", Run::kInline, Live);
-  table.AddOpen("/readyz", "health", Run::kInline, Ready);
-  table.AddOpen("/metrics", "metrics", Run::kPool, MetricsText);
-  table.AddOpen("/openapi.yaml", "openapi", Run::kInline, OpenApiText);
-  table.AddOpen("/version", "version", Run::kInline, Version);
-  table.AddOpen("/v1/status", "status", Run::kInline, ServerStatus);
+  table.AddPath("GET /", Run::kInline, Paths);
+  table.AddPublic("GET /livez", Run::kInline, Live);
+  table.AddPublic("GET /healthz", Run::kInline, Live);
+  table.AddPublic("GET /readyz", Run::kInline, Ready);
+  table.AddPath("GET /metrics", Run::kPool, MetricsText);
+  table.AddPath("GET /openapi.yaml", Run::kInline, OpenApiText);
+  table.AddPath("GET /version", Run::kInline, Version);
+  table.AddPath("GET /v1/status", Run::kInline, ServerStatus);
 }
 
 void AddJobs(Table& table) {
-  table.Add(kPost, "/v1/namespaces/{namespace}/jobs", Verb::kCreate, "jobs", kManifest,
-            Run::kInline, SubmitJob);
-  table.Add(kPost, "/v1/namespaces/{namespace}/jobs:batch", Verb::kCreate, "jobs", kMany,
-            Run::kPool, SubmitBatch);
-  table.Add(kPost, "/v1/apply", Verb::kUpdate, "documents", kMany, Run::kPool, ApplyDocuments);
-  table.Add(kGet, "/v1/jobs", Verb::kList, "jobs", 0, Run::kPool, ListJobs);
-  table.Add(kGet, "/v1/jobs/{id}", Verb::kGet, "jobs", 0, Run::kPool, GetJob);
-  table.Add(kDelete, "/v1/jobs/{id}", Verb::kDelete, "jobs", kOptions, Run::kPool, CancelJob);
-  table.Add(kPost, "/v1/jobs/{id}:hold", Verb::kUpdate, "jobs", kOptions, Run::kPool, HoldJob);
-  table.Add(kPost, "/v1/jobs/{id}:release", Verb::kUpdate, "jobs", kOptions, Run::kPool,
-            ReleaseJob);
-  table.Add(kPost, "/v1/jobs/{id}:requeue", Verb::kUpdate, "jobs", kOptions, Run::kPool,
-            RequeueJob);
-  table.Add(kPost, "/v1/jobs/{id}:nominate", Verb::kUpdate, "jobs", kOptions, Run::kPool,
-            NominateClusters);
-  table.Add(kGet, "/v1/jobs/{id}/explain", Verb::kGet, "jobs", 0, Run::kPool, ExplainJob);
-  table.Add(kGet, "/v1/jobs/{id}/events", Verb::kGet, "jobs", 0, Run::kPool, JobEvents);
-  table.Add(kGet, "/v1/jobs/{id}/pods", Verb::kGet, "jobs", 0, Run::kPool, JobPods);
-  table.Add(kGet, "/v1/jobs/{id}/member-events", Verb::kGet, "jobs", 0, Run::kPool,
-            JobMemberEvents);
-  table.Add(kGet, "/v1/jobs/{id}/logs", Verb::kGet, "jobs", 0, Run::kPool, JobLogs);
-  table.Add(kGet, "/v1/events", Verb::kList, "events", 0, Run::kPool, FollowEvents);
-  table.Add(kGet, "/v1/accounting", Verb::kList, "jobs", 0, Run::kPool, Accounting);
+  table.Add("POST /v1/namespaces/{namespace}/jobs", kManifest, Run::kInline, SubmitJob);
+  table.Add("POST /v1/namespaces/{namespace}/jobs:batch", kMany, Run::kPool, SubmitBatch);
+  table.Add("POST /v1/apply", kMany, Run::kPool, ApplyDocuments);
+  table.Add("GET /v1/jobs", 0, Run::kPool, ListJobs);
+  table.Add("GET /v1/jobs/{id}", 0, Run::kPool, GetJob);
+  table.Add("DELETE /v1/jobs/{id}", kOptions, Run::kPool, CancelJob);
+  table.Add("POST /v1/jobs/{id}:hold", kOptions, Run::kPool, HoldJob);
+  table.Add("POST /v1/jobs/{id}:release", kOptions, Run::kPool, ReleaseJob);
+  table.Add("POST /v1/jobs/{id}:requeue", kOptions, Run::kPool, RequeueJob);
+  table.Add("POST /v1/jobs/{id}:nominate", kOptions, Run::kPool, NominateClusters);
+  table.Add("GET /v1/jobs/{id}/explain", 0, Run::kPool, ExplainJob);
+  table.Add("GET /v1/jobs/{id}/events", 0, Run::kPool, JobEvents);
+  table.Add("GET /v1/jobs/{id}/pods", 0, Run::kPool, JobPods);
+  table.Add("GET /v1/jobs/{id}/member-events", 0, Run::kPool, JobMemberEvents);
+  table.Add("GET /v1/jobs/{id}/logs", 0, Run::kPool, JobLogs);
+  table.Add("GET /v1/events", 0, Run::kPool, FollowEvents);
+  table.Add("GET /v1/accounting", 0, Run::kPool, Accounting);
 }
 
 void AddAdmin(Table& table) {
-  table.Add(kGet, "/v1/audit", Verb::kList, "audit", 0, Run::kPool, ListAudit);
-  table.Add(kGet, "/v1/quotas", Verb::kList, "clusterqueues", 0, Run::kPool, ListQuotas);
-  table.Add(kPost, "/v1/memberclusters", Verb::kCreate, "memberclusters", kManifest, Run::kPool,
-            AddCluster);
-  table.Add(kDelete, "/v1/memberclusters/{name}", Verb::kDelete, "memberclusters", kOptions,
-            Run::kPool, RemoveCluster);
-  table.Add(kGet, "/v1/memberclusters/{name}/facts", Verb::kGet, "memberclusters", 0, Run::kPool,
-            ClusterFacts);
-  table.Add(kPost, "/v1/memberclusters/{name}:cordon", Verb::kUpdate, "memberclusters", kOptions,
-            Run::kPool, CordonCluster);
-  table.Add(kPost, "/v1/memberclusters/{name}:uncordon", Verb::kUpdate, "memberclusters", kOptions,
-            Run::kPool, UncordonCluster);
-  table.Add(kPost, "/v1/memberclusters/{name}:fence", Verb::kUpdate, "memberclusters", kOptions,
-            Run::kPool, FenceCluster);
-  table.Add(kPost, "/v1/memberclusters/{name}:collect", Verb::kUpdate, "memberclusters", kOptions,
-            Run::kPool, CollectCluster);
-  table.Add(kPost, "/v1/memberclusters/{name}:drain", Verb::kUpdate, "memberclusters", kOptions,
-            Run::kPool, DrainCluster);
-  table.Add(kPost, "/v1/simulate", Verb::kGet, "simulations", kMany, Run::kPool, Simulate);
+  table.Add("GET /v1/audit", 0, Run::kPool, ListAudit);
+  table.Add("GET /v1/quotas", 0, Run::kPool, ListQuotas);
+  table.Add("POST /v1/memberclusters", kManifest, Run::kPool, AddCluster);
+  table.Add("DELETE /v1/memberclusters/{name}", kOptions, Run::kPool, RemoveCluster);
+  table.Add("GET /v1/memberclusters/{name}/facts", 0, Run::kPool, ClusterFacts);
+  table.Add("POST /v1/memberclusters/{name}:cordon", kOptions, Run::kPool, CordonCluster);
+  table.Add("POST /v1/memberclusters/{name}:uncordon", kOptions, Run::kPool, UncordonCluster);
+  table.Add("POST /v1/memberclusters/{name}:fence", kOptions, Run::kPool, FenceCluster);
+  table.Add("POST /v1/memberclusters/{name}:collect", kOptions, Run::kPool, CollectCluster);
+  table.Add("POST /v1/memberclusters/{name}:drain", kOptions, Run::kPool, DrainCluster);
+  table.AddKnown("GET /v1/whoami", 0, WhoAmI);
+  table.Add("POST /v1/tokens", kOptions, Run::kPool, CreateToken);
+  table.Add("POST /v1/simulate", kMany, Run::kPool, Simulate);
 }
 
 // The paths of a resource: its collection, one object, and the object's status.
-void AddCollection(Table& table, const char* collection, const char* object, const char* status) {
-  table.Add(kGet, collection, Verb::kList, "objects", 0, Run::kPool, KubeList);
-  table.Add(kPost, collection, Verb::kCreate, "objects", kManifest, Run::kPool, KubeCreate);
-  table.Add(kGet, object, Verb::kGet, "objects", 0, Run::kPool, KubeGet);
-  table.Add(kPut, object, Verb::kUpdate, "objects", kManifest, Run::kPool, KubeWrite);
-  table.Add(kPatch, object, Verb::kUpdate, "objects", kManifest, Run::kPool, KubeWrite);
-  table.Add(kDelete, object, Verb::kDelete, "objects", kOptions, Run::kPool, KubeDelete);
-  table.Add(kGet, status, Verb::kGet, "objects", 0, Run::kPool, KubeGet);
-  table.Add(kPut, status, Verb::kUpdate, "objects", kManifest, Run::kPool, KubeWriteStatus);
-  table.Add(kPatch, status, Verb::kUpdate, "objects", kManifest, Run::kPool, KubeWriteStatus);
+struct ObjectWays {
+  Way list, create, get, put, patch, remove, get_status, put_status, patch_status;
+};
+#define MUSTER_OBJECT_WAYS(PREFIX)                                                        \
+  ObjectWays {                                                                            \
+    "GET " PREFIX "{plural}", "POST " PREFIX "{plural}", "GET " PREFIX "{plural}/{name}", \
+        "PUT " PREFIX "{plural}/{name}", "PATCH " PREFIX "{plural}/{name}",               \
+        "DELETE " PREFIX "{plural}/{name}", "GET " PREFIX "{plural}/{name}/status",       \
+        "PUT " PREFIX "{plural}/{name}/status", "PATCH " PREFIX "{plural}/{name}/status"  \
+  }
+
+void AddCollection(Table& table, const ObjectWays& ways) {
+  table.Add(ways.list, 0, Run::kPool, KubeList);
+  table.Add(ways.create, kManifest, Run::kPool, KubeCreate);
+  table.Add(ways.get, 0, Run::kPool, KubeGet);
+  table.Add(ways.put, kManifest, Run::kPool, KubeWrite);
+  table.Add(ways.patch, kManifest, Run::kPool, KubeWrite);
+  table.Add(ways.remove, kOptions, Run::kPool, KubeDelete);
+  table.Add(ways.get_status, 0, Run::kPool, KubeGet);
+  table.Add(ways.put_status, kManifest, Run::kPool, KubeWriteStatus);
+  table.Add(ways.patch_status, kManifest, Run::kPool, KubeWriteStatus);
+}
+
+// Questions about identity and rights. Those about oneself need no right.
+void AddReviews(Table& table) {
+  table.AddKnown("POST /apis/authentication.k8s.io/v1/selfsubjectreviews", kManifest, ReviewSelf);
+  table.AddKnown("POST /apis/authorization.k8s.io/v1/selfsubjectaccessreviews", kManifest,
+                 ReviewSelfAccess);
+  table.AddKnown("POST /apis/authorization.k8s.io/v1/selfsubjectrulesreviews", kManifest,
+                 ReviewSelfRules);
+  table.Add("POST /apis/authentication.k8s.io/v1/tokenreviews", kManifest, Run::kPool, ReviewToken);
+  table.Add("POST /apis/authorization.k8s.io/v1/subjectaccessreviews", kManifest, Run::kPool,
+            ReviewAccess);
+  table.Add("POST /apis/authorization.k8s.io/v1/namespaces/{namespace}/localsubjectaccessreviews",
+            kManifest, Run::kPool, ReviewAccess);
 }
 
 void AddKubernetes(Table& table) {
-  table.AddOpen("/api", "discovery", Run::kInline, ApiVersions);
-  table.AddOpen("/apis", "discovery", Run::kInline, ApiGroups);
-  table.AddOpen("/apis/{group}", "discovery", Run::kInline, ApiGroup);
-  table.AddOpen("/api/v1", "discovery", Run::kInline, ApiResources);
-  table.AddOpen("/apis/{group}/{version}", "discovery", Run::kInline, ApiResources);
-  AddCollection(table, "/api/v1/{plural}", "/api/v1/{plural}/{name}",
-                "/api/v1/{plural}/{name}/status");
-  AddCollection(table, "/api/v1/namespaces/{namespace}/{plural}",
-                "/api/v1/namespaces/{namespace}/{plural}/{name}",
-                "/api/v1/namespaces/{namespace}/{plural}/{name}/status");
-  AddCollection(table, "/apis/{group}/{version}/{plural}",
-                "/apis/{group}/{version}/{plural}/{name}",
-                "/apis/{group}/{version}/{plural}/{name}/status");
-  AddCollection(table, "/apis/{group}/{version}/namespaces/{namespace}/{plural}",
-                "/apis/{group}/{version}/namespaces/{namespace}/{plural}/{name}",
-                "/apis/{group}/{version}/namespaces/{namespace}/{plural}/{name}/status");
+  table.AddPath("GET /api", Run::kInline, ApiVersions);
+  table.AddPath("GET /apis", Run::kInline, ApiGroups);
+  table.AddPath("GET /apis/{group}", Run::kInline, ApiGroup);
+  table.AddPath("GET /api/v1", Run::kInline, ApiResources);
+  table.AddPath("GET /apis/{group}/{version}", Run::kInline, ApiResources);
+  table.AddPath("GET /openapi/v3", Run::kInline, OpenApiIndex);
+  table.AddPath("GET /openapi/v3/api/v1", Run::kInline, OpenApiOfGroup);
+  table.AddPath("GET /openapi/v3/apis/{group}/{version}", Run::kInline, OpenApiOfGroup);
+  AddCollection(table, MUSTER_OBJECT_WAYS("/api/v1/"));
+  AddCollection(table, MUSTER_OBJECT_WAYS("/api/v1/namespaces/{namespace}/"));
+  AddCollection(table, MUSTER_OBJECT_WAYS("/apis/{group}/{version}/"));
+  AddCollection(table, MUSTER_OBJECT_WAYS("/apis/{group}/{version}/namespaces/{namespace}/"));
 }
 
 }  // namespace
@@ -188,6 +277,7 @@ std::vector<Route> MusterRoutes(ApiContext& api) {
   AddSystem(table);
   AddJobs(table);
   AddAdmin(table);
+  AddReviews(table);
   AddKubernetes(table);
   return table.Take();
 }

@@ -11,6 +11,11 @@
 #include "schedd/base/limits.h"
 
 namespace muster::rest {
+namespace {
+
+constexpr std::int64_t kStreamRetryMs = 5000;
+
+}  // namespace
 
 // The places that are taken. Slots share it with StreamSlots, which may go first.
 struct StreamSlots::Table {
@@ -44,8 +49,8 @@ struct StreamSlots::Table {
 
 class StreamSlots::Slot final : public StreamSlot {
  public:
-  Slot(std::shared_ptr<Table> table, std::uint64_t number)
-      : table_(std::move(table)), number_(number) {}
+  Slot(std::shared_ptr<Table> table, std::uint64_t number, std::shared_ptr<const void> counted)
+      : table_(std::move(table)), number_(number), counted_(std::move(counted)) {}
   ~Slot() override {
     const std::lock_guard lock(table_->mutex);
     table_->taken.erase(number_);
@@ -59,25 +64,31 @@ class StreamSlots::Slot final : public StreamSlot {
  private:
   const std::shared_ptr<Table> table_;
   const std::uint64_t number_;
+  const std::shared_ptr<const void> counted_;
 };
 
 StreamSlots::StreamSlots() : table_(std::make_shared<Table>()) {}
 
-std::shared_ptr<StreamSlot> StreamSlots::Take(const std::string& user) {
+Result<std::shared_ptr<StreamSlot>> StreamSlots::Take(const std::string& user,
+                                                      std::shared_ptr<const void> counted) {
   std::shared_ptr<StreamSink> displaced;
   std::uint64_t number = 0;
   {
     const std::lock_guard lock(table_->mutex);
     if (table_->taken.size() >= limits::kStreams) {
       displaced = table_->Displace(user);
-      if (displaced == nullptr) return nullptr;
+      if (displaced == nullptr) {
+        return Overloaded(
+            "all " + std::to_string(limits::kStreams) + " streams are taken; try again later",
+            kStreamRetryMs);
+      }
     }
     number = table_->next++;
     table_->taken[number] = {user, {}};
   }
   // Outside the lock: the end of a stream may destroy its slot, which takes the lock.
   if (displaced != nullptr) displaced->End();
-  return std::make_shared<Slot>(table_, number);
+  return std::shared_ptr<StreamSlot>(std::make_shared<Slot>(table_, number, std::move(counted)));
 }
 
 }  // namespace muster::rest

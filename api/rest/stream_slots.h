@@ -7,6 +7,7 @@
 #include <string>
 
 #include "api/rest/http/message.h"
+#include "schedd/base/result.h"
 
 namespace muster::rest {
 
@@ -22,9 +23,11 @@ class StreamSlot {
 class StreamSlots {
  public:
   StreamSlots();
-  /// A place for a stream of `user`. When all are taken, the user with the most streams, if that is
-  /// at least two more than `user` has, loses the oldest one; else the result is null.
-  std::shared_ptr<StreamSlot> Take(const std::string& user);
+  /// A place for a stream of `user`; `counted` is held as long as the stream (api::StreamCounts).
+  /// When all are taken, the user with the most streams, if that is at least two more than `user`
+  /// has, loses the oldest one; else kResourceExhausted with a retry time.
+  Result<std::shared_ptr<StreamSlot>> Take(const std::string& user,
+                                           std::shared_ptr<const void> counted);
 
  private:
   struct Table;

@@ -10,6 +10,7 @@
 // The steps are separate transactions because the engine has separate commands for them. If a later
 // step fails, the error says which documents have taken effect. With dry_run the commands of steps
 // 2 and 4 are sent as dry runs and step 3 is left out.
+#include "api/service/actor.h"
 #include "api/service/apply_plan.h"
 #include "api/service/post_command.h"
 #include "api/service/scheduler_service.h"
@@ -56,7 +57,7 @@ void Replace(Engine& engine, const auth::Principal& who, const std::shared_ptr<A
              std::size_t next, bool dry_run, const Callback<Outcomes>& done) {
   if (next == plan->replacements.size()) return done(std::move(plan->outcomes));
   ReplaceJobCommand command = std::move(plan->replacements[next]);
-  command.actor = {who.user, who.method};
+  command.actor = ActorOf(who);
   command.dry_run = dry_run;
   const std::size_t document = plan->replacement_documents[next];
   PostCommand<JobPtr>(engine, std::move(command),
@@ -87,9 +88,15 @@ void SchedulerService::Apply(const auth::Principal& who, std::string ns,
                              pod_sets_,
                              who,
                              authorizer_,
-                             **view};
+                             **view,
+                             engine_.WallNow()};
   Result<ApplyPlan> planned = PlanApply(context, ns, documents);
   if (!planned.ok()) return done(planned.error());
+  // One was counted with the request.
+  if (planned->jobs.size() > 1) {
+    const Status rate = TakeRate(who, planned->jobs.size() - 1);
+    if (!rate.ok()) return done(rate.error());
+  }
   auto plan = std::make_shared<ApplyPlan>(std::move(*planned));
 
   // Steps 3 and 4, as the continuation of step 2.
@@ -109,7 +116,7 @@ void SchedulerService::Apply(const auth::Principal& who, std::string ns,
   if (plan->changes.empty()) return submit(false);
 
   ApplyCommand command;
-  command.actor = {who.user, who.method};
+  command.actor = ActorOf(who);
   command.changes = std::move(plan->changes);
   command.dry_run = dry_run;
   PostCommand<std::vector<AppliedObject>>(

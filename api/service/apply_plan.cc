@@ -13,9 +13,13 @@
 #include <utility>
 
 #include "api/service/config_warnings.h"
+#include "api/service/job_rights.h"
 #include "api/service/never_fits.h"
+#include "api/service/object_rights.h"
 #include "api/service/replace_job.h"
+#include "api/service/resource_refs.h"
 #include "api/service/submission.h"
+#include "api/service/tenancy.h"
 #include "schedd/base/limits.h"
 #include "schedd/shapes/parts/manifest_warnings.h"
 #include "schedd/text/lenient.h"
@@ -49,7 +53,16 @@ class Planner {
       if (!IsJob(i)) continue;
       const Status status = PlanJob(i);
       if (!status.ok()) errors_.push_back(AtDocument(i, status.error()));
+      // The documents after it would only be built to be refused.
+      if (too_many_) break;
     }
+    const Status granted = JudgeGrants(context_.authorizer, context_.who, context_.config, config_,
+                                       plan_.changes, context_.now);
+    if (!granted.ok())
+      errors_.push_back(RenumberDocuments(granted.error(), plan_.change_documents));
+    const Status quotas = JudgeQuotas(context_.authorizer, context_.who, context_.config, config_,
+                                      context_.objects, &plan_.changes);
+    if (!quotas.ok()) errors_.push_back(quotas.error());
     if (!errors_.empty()) return Combined(std::move(errors_));
     for (std::size_t c = 0; c < plan_.changes.size(); ++c) {
       const ObjectChange& change = plan_.changes[c];
@@ -60,6 +73,34 @@ class Planner {
   }
 
  private:
+  // Asks, and notes a refusal: the document makes a job, or might and is not looked at further.
+  Status MayCreate(const NewJobPlace& place) const {
+    return MayCreateJob(context_.authorizer, context_.who, place);
+  }
+
+  // True if a job of this name ("" for none) may be the caller's to make or to update; asked before
+  // one is looked up, and without a note in the audit trail.
+  bool MayPutJob(const NewJobPlace& place, const std::string& name) const {
+    if (context_.authorizer.Allows(context_.who, auth::Verb::kCreate,
+                                   RefOf(place.shape, place.ns, "")))
+      return true;
+    if (name.empty()) return false;
+    for (const std::string_view subresource : {std::string_view(), kOwnSubresource}) {
+      if (context_.authorizer.Allows(context_.who, auth::Verb::kUpdate,
+                                     RefOf(place.shape, place.ns, name, subresource)))
+        return true;
+    }
+    return false;
+  }
+
+  // The answer about a job that has the document's name and is not the caller's to update. Of a job
+  // that it may not see, it learns that the name is taken, as Kubernetes' create would tell it.
+  Error NotToUpdate(const JobRecord& job, const Status& refused) const {
+    if (SeesJob(context_.authorizer, context_.who, job)) return refused.error();
+    return AlreadyExists(std::string(ShapeKindName(job.shape)) + " \"" + job.name +
+                         "\" exists in namespace \"" + job.ns + "\"");
+  }
+
   // A document that is neither a known configuration kind nor a job is taken as an object, whose
   // parser then refuses its kind.
   bool IsJob(std::size_t i) const {
@@ -78,9 +119,9 @@ class Planner {
         named == nullptr ? documents_[i] : WithNamespace(documents_[i], named->kind, ns_));
     if (!parsed.ok()) return parsed.error();
     const shapes::KindInfo& info = shapes::InfoOf(parsed->kind);
-    const Status allowed = context_.authorizer.Authorize(context_.who, auth::Verb::kUpdate,
-                                                         {info.plural, parsed->ns, parsed->name});
-    if (!allowed.ok()) return allowed;
+    const Result<PutFence> fence = MayPut(context_.authorizer, context_.who, context_.objects,
+                                          parsed->kind, parsed->ns, parsed->name);
+    if (!fence.ok()) return fence.error();
     // A file may not take the place of a member that a flag declares.
     if (parsed->kind == ObjectKind::kMemberCluster) {
       const Status free = MayReplaceMember(context_.objects, parsed->name);
@@ -88,6 +129,7 @@ class Planner {
     }
     Result<ObjectChange> change = ChangeOf(&config_, *parsed);
     if (!change.ok()) return change.error();
+    SetFence(*fence, &*change);
     DocumentOutcome& outcome = plan_.outcomes[i];
     outcome.kind = info.name;
     outcome.ns = parsed->ns;
@@ -100,18 +142,22 @@ class Planner {
   // Appends to the plan what job document `i` needs: submissions, a replacement, or nothing if an
   // equal job exists.
   Status PlanJob(std::size_t i) {
+    const auto place = NewJobPlaceOf(ns_, documents_[i]);
+    const std::string name = TextAt(documents_[i], {"metadata", "name"});
+    if (place && !MayPutJob(*place, name)) return MayCreate(*place);
     Result<shapes::ParsedJob> parsed = ParseBody(documents_[i], ns_);
     if (!parsed.ok()) return parsed.error();
     const std::string ns = parsed->ns.empty() ? ns_ : parsed->ns;
-    const Status allowed = context_.authorizer.Authorize(context_.who, auth::Verb::kCreate,
-                                                         {"jobs", ns, parsed->name});
-    if (!allowed.ok()) return allowed;
+    const NewJobPlace wanted{parsed->shape, ns};
+    if ((!place || *place != wanted) && !MayPutJob(wanted, parsed->name)) return MayCreate(wanted);
     DocumentOutcome& outcome = plan_.outcomes[i];
     outcome.kind = std::string(ShapeKindName(parsed->shape));
     outcome.ns = ns;
     outcome.name = parsed->name;
     outcome.outcome = ApplyOutcome::kCreated;
     outcome.warnings = shapes::WarningsOf(documents_[i]).All();
+    for (std::string& one : PodSecurityWarnings(config_, ns, documents_[i]))
+      outcome.warnings.push_back(std::move(one));
     if (!parsed->name.empty()) {
       // Two documents of one file must not submit jobs of one name.
       const auto [at, fresh] = names_.try_emplace({parsed->shape, ns, parsed->name}, i);
@@ -123,14 +169,29 @@ class Planner {
       if (!exists.ok()) return exists.error();
       if (*exists) return Done{};
     }
+    const Status create = MayCreate(wanted);
+    if (!create.ok()) return create;
     SubmissionBuilder builder(config_, context_.settings, context_.random, context_.pod_sets,
-                              context_.who);
+                              context_.who, context_.authorizer);
     Result<std::vector<Submission>> built = builder.BuildParsed(ns, std::move(*parsed));
     if (!built.ok()) return built.error();
     const Status fits = RefuseNeverFits(context_.view, *built->front().draft);
     if (!fits.ok()) return fits;
     outcome.name = built->front().draft->name;
-    for (Submission& submission : *built) {
+    return AddJobs(i, std::move(*built));
+  }
+
+  // Appends the jobs of document `i` to the plan, within what one request may submit. The tasks of
+  // an array have equal manifests.
+  Status AddJobs(std::size_t i, std::vector<Submission> built) {
+    bytes_ += built.size() * built.front().manifest.size();
+    too_many_ = plan_.jobs.size() + built.size() > limits::kBatchJobs || bytes_ > kArrayBytes;
+    if (too_many_) {
+      return InvalidArgument("one request applies at most " + std::to_string(limits::kBatchJobs) +
+                             " jobs and tasks of arrays together, with manifests of at most " +
+                             std::to_string(kArrayBytes) + " bytes together; divide the file");
+    }
+    for (Submission& submission : built) {
       plan_.jobs.push_back(std::move(submission));
       plan_.job_documents.push_back(i);
     }
@@ -149,6 +210,8 @@ class Planner {
     }
     const Result<JobPtr> job = context_.store.ReadJob(*id);
     if (!job.ok()) return job.error();
+    const Status update = MayJob(context_.authorizer, context_.who, auth::Verb::kUpdate, **job);
+    if (!update.ok()) return NotToUpdate(**job, update);
     Result<ReplaceJobCommand> command = PlanReplacement(context_.store, **job, parsed);
     // A difference in anything immutable: the user has to choose another name.
     if (!command.ok() && command.error().code == Code::kInvalidArgument) {
@@ -174,6 +237,9 @@ class Planner {
   ConfigView config_;
   ApplyPlan plan_;
   std::vector<Error> errors_;
+  // Bytes of the manifests of all new jobs, and whether they are more than one request may submit.
+  std::size_t bytes_ = 0;
+  bool too_many_ = false;
   // The document that submits a job of this shape, namespace and name.
   std::map<std::tuple<ShapeKind, std::string, std::string>, std::size_t> names_;
 };

@@ -9,6 +9,7 @@
 #include "api/service/pod_set_cache.h"
 #include "api/service/scheduler_service.h"
 #include "api/service/validate.h"
+#include "schedd/base/clock.h"
 
 namespace muster::api {
 
@@ -37,6 +38,7 @@ struct ApplyContext {
   const auth::Principal& who;
   const auth::Authorizer& authorizer;
   const WorldView& view;
+  WallTime now;
 };
 
 /// Validates every document. Configuration objects come first and are judged against the

@@ -30,6 +30,13 @@ std::vector<std::string> ConfigWarnings(const ConfigView& config, ObjectKind kin
     return {"Cohort \"" + name + "\": its cohorts form a cycle (" + cycle +
             "): no ClusterQueue of theirs admits anything until it is broken"};
   }
+  if (kind == ObjectKind::kNamespace) {
+    const auto ns = config.namespaces.find(name);
+    if (ns == config.namespaces.end() || !ns->second.tenancy.audit) return {};
+    return {"Namespace \"" + name +
+            "\": label pod-security.kubernetes.io/audit has no effect: Muster acts on enforce and "
+            "warn"};
+  }
   if (kind != ObjectKind::kClusterQueue) return {};
   const auto queue = config.cluster_queues.find(name);
   if (queue == config.cluster_queues.end()) return {};

@@ -1,5 +1,5 @@
-// Warnings about configuration objects that are accepted, as Kueue accepts them, but have no useful
-// effect. Pure.
+// Warnings about configuration objects that are accepted, as Kueue and Kubernetes accept them, but
+// have no useful effect. Pure.
 #pragma once
 
 #include <string>
@@ -13,8 +13,8 @@ namespace muster::api {
 /// repetition, "a -> b -> a"; "" if the chain ends.
 std::string CohortCycle(const ConfigView& config, const std::string& cohort);
 
-/// Warnings about one object of `config`. Today there is one: the cohorts of a ClusterQueue or
-/// Cohort form a cycle. Other kinds have none.
+/// Warnings about one object of `config`: the cohorts of a ClusterQueue or Cohort form a cycle; a
+/// Namespace has the audit label of Pod Security, which has no effect. Other kinds have none.
 std::vector<std::string> ConfigWarnings(const ConfigView& config, ObjectKind kind,
                                         const std::string& name);
 

@@ -8,6 +8,8 @@
 // take seconds.
 #include <algorithm>
 
+#include "api/service/explain_hiding.h"
+#include "api/service/job_rights.h"
 #include "api/service/scheduler_service.h"
 #include "api/service/start_estimate.h"
 #include "schedd/base/limits.h"
@@ -116,29 +118,23 @@ bool WaitsForOthers(const core::Explanation& why) {
          reason != Reason::kNoMemberCluster && reason != Reason::kAdmissionGated;
 }
 
-}  // namespace
-
-Result<JobExplanation> SchedulerService::Explain(const auth::Principal& who,
-                                                 const std::string& id) const {
-  const Result<WorldViewPtr> view = ReadyView();
-  if (!view.ok()) return view.error();
-  const Result<JobPtr> job = GetJob(who, id);
-  if (!job.ok()) return job.error();
+// The explanation of `job` in full, for a reader who may see every job.
+JobExplanation ExplanationOf(const WorldView& view, const JobPtr& job, WallTime now) {
   JobExplanation explained;
-  explained.now = engine_.WallNow();
+  explained.now = now;
   core::ExplainInput input;
-  input.job = *job;
-  if (IsTerminal((*job)->state) || (*job)->state == JobState::kHeld) {
+  input.job = job;
+  if (IsTerminal(job->state) || job->state == JobState::kHeld) {
     // core::Explain reads nothing else of the snapshot for these states.
     input.snapshot.now = explained.now;
     explained.why = core::Explain(input);
     return explained;
   }
-  const std::vector<JobPtr> holders = HoldersOf((*view)->jobs);
-  input.snapshot = SnapshotOf(**view, holders, explained.now);
-  const bool waits = (*job)->state == JobState::kPending;
+  const std::vector<JobPtr> holders = HoldersOf(view.jobs);
+  input.snapshot = SnapshotOf(view, holders, explained.now);
+  const bool waits = job->state == JobState::kPending;
   Waiters waiters;
-  if (waits) waiters = WaitersOf(**view, **job);
+  if (waits) waiters = WaitersOf(view, *job);
   input.waiting = waiters.queue;
   explained.why = core::Explain(input);
   if (!waits) return explained;
@@ -151,11 +147,26 @@ Result<JobExplanation> SchedulerService::Explain(const auth::Principal& who,
   // All waiting jobs take part in the estimate if they are few enough. Otherwise only those of the
   // job's cohort tree do, and the answer names that as an assumption.
   const bool all = waiters.all.size() + holders.size() <= limits::kExplainJobs;
-  explained.start = EstimateStart(input.snapshot, holders, all ? waiters.all : waiters.tree, *job);
+  explained.start = EstimateStart(input.snapshot, holders, all ? waiters.all : waiters.tree, job);
   if (!all && explained.start.latest) {
     explained.start.assumptions.push_back(
         "jobs of other cohorts that wait do not take the room on the member clusters");
   }
+  return explained;
+}
+
+}  // namespace
+
+Result<JobExplanation> SchedulerService::Explain(const auth::Principal& who,
+                                                 const std::string& id) const {
+  const Result<WorldViewPtr> view = ReadyView();
+  if (!view.ok()) return view.error();
+  const Result<JobPtr> job = GetJob(who, id);
+  if (!job.ok()) return job.error();
+  JobExplanation explained = ExplanationOf(**view, *job, engine_.WallNow());
+  // Each job that the answer mentions is asked for once or a few times; an answer lists few.
+  HideJobs([&](const JobRecord& other) { return SeesJob(authorizer_, who, other); }, (*view)->jobs,
+           &explained);
   return explained;
 }
 

@@ -4,13 +4,15 @@
 // the store. Both sources answer in id order from the page's first id on, with at most one page
 // each and one job more; their merge, cut to a page, is therefore the page. A job that is in both
 // is taken from memory. A page begins after the last id of the page before, so jobs that come and
-// go between two pages shift nothing.
+// go between two pages shift nothing. Both sources leave out what the caller may not see before the
+// page is cut (rule U23).
 #include "api/service/list_jobs.h"
 
 #include <algorithm>
 #include <charconv>
 #include <map>
 
+#include "api/service/job_rights.h"
 #include "api/service/scheduler_service.h"
 #include "schedd/base/limits.h"
 
@@ -40,7 +42,8 @@ bool Wants(const JobFilter& filter, JobState state) {
 }
 
 // The filter for jobs in memory; QueryOf is the same filter for the store.
-bool Passes(const JobFilter& filter, const JobRecord& job) {
+bool Passes(const JobFilter& filter, const VisibilityPtr& seen, const JobRecord& job) {
+  if (seen != nullptr && !seen->Shows(job)) return false;
   if (!filter.ns.empty() && job.ns != filter.ns) return false;
   if (!filter.queue.empty() && job.local_queue != filter.queue) return false;
   if (!filter.user.empty() && job.user != filter.user) return false;
@@ -51,8 +54,10 @@ bool Passes(const JobFilter& filter, const JobRecord& job) {
   return Wants(filter, job.state);
 }
 
-JobQuery QueryOf(const JobFilter& filter, JobId after, std::size_t count) {
+JobQuery QueryOf(const JobFilter& filter, const VisibilityPtr& seen, JobId after,
+                 std::size_t count) {
   JobQuery query;
+  query.visible = seen;
   query.ns = filter.ns;
   query.queue = filter.queue;
   query.user = filter.user;
@@ -67,10 +72,10 @@ JobQuery QueryOf(const JobFilter& filter, JobId after, std::size_t count) {
 // Adds ended jobs of the store to `found`. A query of the store has at most one state, so each
 // wanted state is read on its own, with at most `count` jobs: enough for a page in any mix of
 // states. With a name one query finds the jobs of all states, since few jobs have one name.
-Status ReadEnded(Store& store, const JobFilter& filter, JobId after, std::size_t count,
-                 std::map<JobId, JobPtr>* found) {
+Status ReadEnded(Store& store, const JobFilter& filter, const VisibilityPtr& seen, JobId after,
+                 std::size_t count, std::map<JobId, JobPtr>* found) {
   if (!filter.name.empty()) {
-    const Result<std::vector<JobPtr>> jobs = store.ReadJobs(QueryOf(filter, after, count));
+    const Result<std::vector<JobPtr>> jobs = store.ReadJobs(QueryOf(filter, seen, after, count));
     if (!jobs.ok()) return jobs.error();
     for (const JobPtr& job : *jobs) {
       if (IsTerminal(job->state) && Wants(filter, job->state)) found->emplace(job->id, job);
@@ -79,7 +84,7 @@ Status ReadEnded(Store& store, const JobFilter& filter, JobId after, std::size_t
   }
   for (const JobState state : {JobState::kSucceeded, JobState::kFailed, JobState::kCancelled}) {
     if (!Wants(filter, state)) continue;
-    JobQuery query = QueryOf(filter, after, count);
+    JobQuery query = QueryOf(filter, seen, after, count);
     query.state = state;
     const Result<std::vector<JobPtr>> jobs = store.ReadJobs(query);
     if (!jobs.ok()) return jobs.error();
@@ -111,8 +116,10 @@ std::string PageTokenAfter(JobId last) {
 
 Result<JobPage> SchedulerService::ListJobs(const auth::Principal& who, const JobFilter& filter,
                                            const std::string& page_token, std::size_t limit) const {
-  const Status allowed = Allow(who, auth::Verb::kList, "jobs", filter.ns, "");
-  if (!allowed.ok()) return allowed.error();
+  const Result<WorldViewPtr> ready = ReadyView();
+  if (!ready.ok()) return ready.error();
+  const Result<VisibilityPtr> seen = VisibleJobs(authorizer_, who, *(*ready)->config, filter);
+  if (!seen.ok()) return seen.error();
   const Result<JobId> after = ParseToken(page_token);
   if (!after.ok()) return after.error();
   const std::size_t size = limit == 0 ? kDefaultPage : std::min(limit, limits::kPageItemsMax);
@@ -123,13 +130,13 @@ Result<JobPage> SchedulerService::ListJobs(const auth::Principal& who, const Job
   // The store is read before the view is taken, so that a job that ends or leaves memory between
   // the two is in at least one of them.
   if (wants_ended) {
-    const Status read = ReadEnded(store_, filter, *after, size + 1, &ended);
+    const Status read = ReadEnded(store_, filter, *seen, *after, size + 1, &ended);
     if (!read.ok()) return read.error();
   }
   const WorldViewPtr view = engine_.View();
   std::vector<JobPtr> live;
   view->jobs.ForEach(*after, [&](const JobPtr& job) {
-    if (Passes(filter, *job)) live.push_back(job);
+    if (Passes(filter, *seen, *job)) live.push_back(job);
     return live.size() <= size;
   });
   // One job more than a page was asked for, so a longer list means that there is a next page.

@@ -1,6 +1,7 @@
 // What a caller asks of a list of jobs, and one page of it. SchedulerService::ListJobs answers.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -8,6 +9,13 @@
 #include "schedd/model/job.h"
 
 namespace muster::api {
+
+/// Which right a list asks for, and what it does with jobs that its caller may not list (rule U23).
+enum class ListRule : std::uint8_t {
+  kFiltered,    // list of the jobs' own kinds; others are left out
+  kWhole,       // the same, but refused as a whole, as Kubernetes' API does
+  kAccounting,  // list of muster.io/accounting; others are left out
+};
 
 struct JobFilter {
   std::string ns, queue, user;  // "" = any
@@ -17,6 +25,9 @@ struct JobFilter {
   std::optional<ShapeKind> shape;
   // Also ended jobs whose object was deleted; /v1 shows them, Kubernetes paths do not.
   bool include_deleted = true;
+  ListRule rule = ListRule::kFiltered;
+  // With kWhole: the list is one of Kueue's Workloads, which every job has; else `shape` is set.
+  bool as_workloads = false;
 };
 
 struct JobPage {

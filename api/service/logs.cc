@@ -3,6 +3,8 @@
 // attempt, or to the last one that ran on a member if there is no current one.
 #include <algorithm>
 
+#include "api/service/job_rights.h"
+#include "api/service/resource_refs.h"
 #include "api/service/scheduler_service.h"
 #include "schedd/base/limits.h"
 
@@ -68,14 +70,28 @@ Result<shapes::ContainersBySet> SchedulerService::Containers(const auth::Princip
                                                              const std::string& id) const {
   const Result<JobPtr> job = GetJob(who, id);
   if (!job.ok()) return job.error();
-  const Result<json::value> manifest = JobManifest(who, (*job)->id);
+  const Result<json::value> manifest = ManifestOf(**job);
   if (!manifest.ok()) return manifest.error();
   return shapes::ContainersOf(**job, *manifest);
 }
 
+// More of a log is asked for without a note; if the right is gone, the second question says so and
+// notes the refusal.
+Result<JobPtr> SchedulerService::JobToLog(const auth::Principal& who, const std::string& id,
+                                          LogAsk ask) const {
+  if (ask == LogAsk::kMore) {
+    const auto may = [&](const JobRecord& job) {
+      return JobAllows(authorizer_, who, auth::Verb::kGet, job, kLogSubresource);
+    };
+    Result<JobPtr> job = FindJob(id, may);
+    if (job.ok() && may(**job)) return job;
+  }
+  return JobFor(who, id, auth::Verb::kGet, kLogSubresource);
+}
+
 Result<LogChunk> SchedulerService::ReadLog(const auth::Principal& who, const std::string& id,
-                                           const LogQuery& query) const {
-  const Result<JobPtr> job = GetJob(who, id);
+                                           const LogQuery& query, LogAsk ask) const {
+  const Result<JobPtr> job = JobToLog(who, id, ask);
   if (!job.ok()) return job.error();
   const Result<DispatchKey> key = LatestAttempt(**job);
   if (!key.ok()) return key.error();

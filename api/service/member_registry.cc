@@ -11,8 +11,10 @@
 #include <memory>
 #include <utility>
 
+#include "api/service/actor.h"
 #include "api/service/post_command.h"
 #include "api/service/registered_member.h"
+#include "api/service/resource_refs.h"
 #include "api/service/scheduler_service.h"
 #include "api/service/validate.h"
 #include "schedd/text/base64.h"
@@ -20,7 +22,6 @@
 namespace muster::api {
 namespace {
 
-constexpr const char* kSystemNamespace = "muster-system";
 constexpr const char* kSecretKey = "kubeconfig";
 
 // The name of the Secret that AddMember makes.
@@ -128,7 +129,7 @@ RemovedMember StayingOn(const WorldView& view, const std::string& cluster) {
 void SchedulerService::AddMember(const auth::Principal& who, const NewMember& wanted,
                                  Callback<AddedMember> done) {
   const std::string& name = wanted.declaration.name;
-  const Status allowed = Allow(who, auth::Verb::kCreate, "memberclusters", "", name);
+  const Status allowed = authorizer_.Authorize(who, auth::Verb::kCreate, MemberRef(""));
   if (!allowed.ok()) return done(allowed.error());
   const Result<WorldViewPtr> view = ReadyView();
   if (!view.ok()) return done(view.error());
@@ -162,7 +163,7 @@ void SchedulerService::AddMember(const auth::Principal& who, const NewMember& wa
   alone.unlock();
   if (refused) return done(Unusable(name, *report));
   ApplyCommand command;
-  command.actor = {who.user, who.method};
+  command.actor = ActorOf(who);
   command.changes = std::move(*changes);
   PostCommand<std::vector<AppliedObject>>(
       engine_, std::move(command),
@@ -175,7 +176,7 @@ void SchedulerService::AddMember(const auth::Principal& who, const NewMember& wa
 
 void SchedulerService::RemoveMember(const auth::Principal& who, const std::string& cluster,
                                     bool force, Callback<RemovedMember> done) {
-  const Status allowed = Allow(who, auth::Verb::kDelete, "memberclusters", "", cluster);
+  const Status allowed = authorizer_.Authorize(who, auth::Verb::kDelete, MemberRef(cluster));
   if (!allowed.ok()) return done(allowed.error());
   const Result<WorldViewPtr> view = ReadyView();
   if (!view.ok()) return done(view.error());
@@ -191,7 +192,7 @@ void SchedulerService::RemoveMember(const auth::Principal& who, const std::strin
                                                      "goes with the flag"});
   }
   ApplyCommand command;
-  command.actor = {who.user, who.method};
+  command.actor = ActorOf(who);
   const auto remove = [&command](ObjectKind kind, const std::string& ns, const std::string& name) {
     ObjectChange change;
     change.kind = kind;
@@ -223,7 +224,7 @@ void SchedulerService::RemoveMember(const auth::Principal& who, const std::strin
   }
   // A fence gives up the attempts on a member that does not answer. If the member answers, the
   // fence is refused and the removal is tried all the same: its own refusal says what still runs.
-  FenceCommand fence{{who.user, who.method}, cluster, {}};
+  FenceCommand fence{ActorOf(who), cluster, {}};
   fence.whatever_policy = true;
   PostCommand<std::size_t>(engine_, std::move(fence), go);
 }

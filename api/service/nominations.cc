@@ -1,6 +1,7 @@
 // Use case: a controller nominates the members whose own queues are asked to admit a job (dispatch
 // mode External). Holds SchedulerService::NominateClusters. Members that run no queue are refused
 // here, each by its index; the engine judges the rest.
+#include "api/service/actor.h"
 #include "api/service/post_command.h"
 #include "api/service/scheduler_service.h"
 
@@ -10,10 +11,8 @@ void SchedulerService::NominateClusters(const auth::Principal& who, const std::s
                                         std::vector<std::string> clusters, Callback<JobPtr> done) {
   const Result<WorldViewPtr> view = ReadyView();
   if (!view.ok()) return done(view.error());
-  const Result<JobPtr> job = FindJob(id);
+  const Result<JobPtr> job = JobFor(who, id, auth::Verb::kUpdate);
   if (!job.ok()) return done(job.error());
-  const Status allowed = Allow(who, auth::Verb::kUpdate, "jobs", (*job)->ns, (*job)->name);
-  if (!allowed.ok()) return done(allowed.error());
   Error error = InvalidArgument("");
   for (std::size_t i = 0; i < clusters.size(); ++i) {
     const bool known = (*view)->config->member_clusters.contains(clusters[i]);
@@ -24,7 +23,7 @@ void SchedulerService::NominateClusters(const auth::Principal& who, const std::s
   }
   if (!error.fields.empty()) return done(std::move(error));
   NominateCommand command;
-  command.actor = {who.user, who.method};
+  command.actor = ActorOf(who);
   command.job = (*job)->id;
   // The present attempt, whichever it is.
   command.attempt = -1;

@@ -6,8 +6,13 @@
 // and changes nothing.
 #include <utility>
 
+#include "api/service/actor.h"
+#include "api/service/explain_hiding.h"
+#include "api/service/job_rights.h"
+#include "api/service/object_rights.h"
 #include "api/service/post_command.h"
 #include "api/service/quota_edit.h"
+#include "api/service/resource_refs.h"
 #include "api/service/scheduler_service.h"
 #include "api/service/validate.h"
 #include "schedd/model/requests.h"
@@ -27,12 +32,25 @@ core::Usage RecomputedUsage(const WorldView& view) {
   return usage;
 }
 
+// The refusal of an edit whose etag is not that of the present version.
+Error ReadAgain(const QuotaEdit& edit, std::int64_t version) {
+  return Aborted("ClusterQueue \"" + edit.key.cluster_queue +
+                 "\" has changed since the quota was read (etag is " + std::to_string(version) +
+                 ", the request's is " + edit.etag + "): read it again");
+}
+
 }  // namespace
 
 Result<std::vector<QuotaView>> SchedulerService::ListQuotas(
     const auth::Principal& who, const std::string& cluster_queue) const {
-  const Status allowed = Allow(who, auth::Verb::kGet, "clusterqueues", "", cluster_queue);
-  if (!allowed.ok()) return allowed.error();
+  // Of a list those that the caller may get; of one, that one.
+  const bool all =
+      cluster_queue.empty() && authorizer_.Allows(who, auth::Verb::kList, ClusterQueueRef(""));
+  if (!cluster_queue.empty()) {
+    const Status allowed =
+        authorizer_.Authorize(who, auth::Verb::kGet, ClusterQueueRef(cluster_queue));
+    if (!allowed.ok()) return allowed.error();
+  }
   const Result<WorldViewPtr> view = ReadyView();
   if (!view.ok()) return view.error();
   const auto& queues = (*view)->config->cluster_queues;
@@ -43,6 +61,9 @@ Result<std::vector<QuotaView>> SchedulerService::ListQuotas(
   std::vector<QuotaView> out;
   for (const auto& [name, queue] : queues) {
     if (!cluster_queue.empty() && name != cluster_queue) continue;
+    if (cluster_queue.empty() && !all &&
+        !authorizer_.Allows(who, auth::Verb::kGet, ClusterQueueRef(name)))
+      continue;
     for (const ResourceGroup& group : queue.resource_groups) {
       for (const FlavorQuotas& flavor : group.flavors) {
         for (const auto& [resource, quota] : flavor.resources) {
@@ -58,7 +79,7 @@ Result<std::vector<QuotaView>> SchedulerService::ListQuotas(
 void SchedulerService::SetQuota(const auth::Principal& who, QuotaEdit edit,
                                 Callback<QuotaEditResult> done) {
   const Status allowed =
-      Allow(who, auth::Verb::kUpdate, "clusterqueues", "", edit.key.cluster_queue);
+      authorizer_.Authorize(who, auth::Verb::kUpdate, ClusterQueueRef(edit.key.cluster_queue));
   if (!allowed.ok()) return done(allowed.error());
   const Result<WorldViewPtr> view = ReadyView();
   if (!view.ok()) return done(view.error());
@@ -69,10 +90,7 @@ void SchedulerService::SetQuota(const auth::Principal& who, QuotaEdit edit,
   }
   const std::int64_t version = found->second->resource_version;
   if (!edit.etag.empty() && edit.etag != std::to_string(version)) {
-    return done(Aborted("ClusterQueue \"" + edit.key.cluster_queue +
-                        "\" has changed since the quota was read (etag is " +
-                        std::to_string(version) + ", the request's is " + edit.etag +
-                        "): read it again"));
+    return done(ReadAgain(edit, version));
   }
   const Result<json::value> manifest = EditedManifest(found->second->manifest, edit);
   if (!manifest.ok()) return done(manifest.error());
@@ -86,6 +104,11 @@ void SchedulerService::SetQuota(const auth::Principal& who, QuotaEdit edit,
   if (!valid.ok()) return done(valid.error());
   // The manifest was read at `version`: another edit in between would be lost without this fence.
   change.expected_resource_version = version;
+  std::vector<ObjectChange> changes;
+  changes.push_back(std::move(change));
+  const Status kept =
+      JudgeQuotas(authorizer_, who, *(*view)->config, config, *(*view)->objects, &changes);
+  if (!kept.ok()) return done(kept.error());
 
   // The view of the edited quota is computed here, from a copy of the view with the edited
   // configuration; its effect on jobs comes from the engine.
@@ -96,17 +119,21 @@ void SchedulerService::SetQuota(const auth::Principal& who, QuotaEdit edit,
     Result<QuotaView> quota = QuotaOf(edited, edit.key, CountUnadmitted(edited));
     if (!quota.ok()) return done(quota.error());
     PreviewCommand command;
-    command.changes.push_back(std::move(change));
+    command.changes = std::move(changes);
     PostCommand<EditEffect>(engine_, std::move(command),
-                            [done, quota = std::move(*quota)](Result<EditEffect> effect) {
+                            [&authorizer = authorizer_, who, done,
+                             quota = std::move(*quota)](Result<EditEffect> effect) {
       if (!effect.ok()) return done(effect.error());
+      const auto seen = [&](const JobRecord& job) { return SeesJob(authorizer, who, job); };
+      HideJobs(seen, &effect->would_admit);
+      HideJobs(seen, &effect->would_preempt);
       done(QuotaEditResult{quota, std::move(*effect)});
     });
     return;
   }
   ApplyCommand command;
-  command.actor = {who.user, who.method};
-  command.changes.push_back(std::move(change));
+  command.actor = ActorOf(who);
+  command.changes = std::move(changes);
   PostCommand<std::vector<AppliedObject>>(
       engine_, std::move(command),
       [this, done, key = edit.key](Result<std::vector<AppliedObject>> applied) {

@@ -8,6 +8,10 @@
 
 namespace muster::api {
 
+/// Where the kubeconfigs of added members are kept. It takes no jobs: a job gets the Secrets of its
+/// namespace.
+inline constexpr const char* kSystemNamespace = "muster-system";
+
 /// NAMESPACE/NAME of the Secret whose key `kubeconfig` has the member's kubeconfig.
 inline constexpr const char* kKubeconfigSecret = "muster.io/kubeconfig-secret";
 inline constexpr const char* kKubeconfigContext = "muster.io/context";

@@ -1,8 +1,10 @@
-// What every use case needs: readiness and permission. The methods of SchedulerService are in the
-// sources that are named after the use case: submit.cc, apply.cc, jobs.cc, list_jobs.cc, logs.cc,
-// explain.cc, objects.cc, job_object.cc, workloads.cc, quotas.cc, clusters.cc, drain.cc,
+// What every use case needs: the view of a daemon that is ready. The methods of SchedulerService
+// are in the sources that are named after the use case: submit.cc, apply.cc, jobs.cc, list_jobs.cc,
+// logs.cc, explain.cc, objects.cc, job_object.cc, workloads.cc, quotas.cc, clusters.cc, drain.cc,
 // member_registry.cc and nominations.cc.
 #include "api/service/scheduler_service.h"
+
+#include "api/service/resource_refs.h"
 
 #include <utility>
 
@@ -40,9 +42,17 @@ Status SchedulerService::Ready() const {
   return Done{};
 }
 
-Status SchedulerService::Allow(const auth::Principal& who, auth::Verb verb, std::string_view kind,
-                               std::string_view ns, std::string_view name) const {
-  return authorizer_.Authorize(who, verb, {kind, ns, name});
+// A simulation plays the jobs of its request, and of the daemon's world only the configuration.
+Result<WorldViewPtr> SchedulerService::ViewToSimulate(const auth::Principal& who,
+                                                      const std::string& ns, bool current) const {
+  const Status allowed =
+      authorizer_.Authorize(who, auth::Verb::kCreate, SimulationsIn(ns.empty() ? "default" : ns));
+  if (!allowed.ok()) return allowed.error();
+  if (current) {
+    const Status queues = authorizer_.Authorize(who, auth::Verb::kList, ClusterQueueRef(""));
+    if (!queues.ok()) return queues.error();
+  }
+  return engine_.View();
 }
 
 }  // namespace muster::api

@@ -15,12 +15,13 @@
 #include <string>
 #include <vector>
 
-#include "api/auth/authorizer.h"
+#include "api/auth/audit_sink.h"
+#include "api/auth/rate_limiter.h"
 #include "api/service/job_explanation.h"
 #include "api/service/list_jobs.h"
 #include "api/service/pod_set_cache.h"
+#include "api/service/service_types.h"
 #include "backends/backend.h"
-#include "backends/member_probe.h"
 #include "backends/member_queues.h"
 #include "schedd/engine/engine.h"
 #include "schedd/shapes/config/queue_objects.h"
@@ -29,61 +30,11 @@
 
 namespace muster::api {
 
-struct SubmitRequest {
-  /// The path's namespace; "" = `default`. A manifest that names another one is refused.
-  std::string ns;
-  json::value body;             // a manifest, or {"script": ...}
-  std::string idempotency_key;  // "" = none
-};
-
-/// What one document of `muster apply` did, or with dry_run would do.
-struct DocumentOutcome {
-  std::string kind, ns, name;
-  ApplyOutcome outcome = ApplyOutcome::kUnchanged;
-  JobPtr job;                              // set for job shapes
-  std::vector<std::string> warnings = {};  // accepted, but probably mistakes
-};
-
-struct QuotaKey {
-  std::string cluster_queue, flavor, resource;
-};
-struct QuotaView {
-  QuotaKey key;
-  Quota quota;
-  std::int64_t used = 0, reserved = 0, borrowed = 0, available = 0;
-  std::string etag;  // resourceVersion of its ClusterQueue
-};
-/// An unset amount stays as it is; `clear_*` removes a limit.
-struct QuotaEdit {
-  QuotaKey key;
-  std::optional<std::int64_t> nominal, borrowing_limit, lending_limit;
-  bool clear_borrowing_limit = false, clear_lending_limit = false;
-  std::string etag;  // "" = any
-  bool dry_run = false;
-};
-struct QuotaEditResult {
-  QuotaView quota;
-  EditEffect effect;  // filled for dry_run
-};
-
-/// A member cluster to be added.
-struct NewMember {
-  MemberDeclaration declaration;
-  LabelMap labels;
-  bool force = false;  // add it even if it cannot be reached or lacks permissions
-};
-struct AddedMember {
-  std::string name;
-  MemberReport report;
-};
-/// Configuration objects that placements brought to a removed member stay there, as KubeFleet's do.
-struct RemovedMember {
-  std::size_t objects = 0;
-  std::size_t placements = 0;  // placements that brought them
-};
-
 /// Finds the backend that runs a cluster's attempts (Dispatcher::BackendOf).
 using BackendLookup = std::function<Backend*(const std::string& cluster)>;
+
+/// A question about a job.
+using JobTest = std::function<bool(const JobRecord& job)>;
 
 class SchedulerService {
  public:
@@ -105,13 +56,15 @@ class SchedulerService {
   void Apply(const auth::Principal& who, std::string ns, std::vector<json::value> documents,
              bool dry_run, Callback<std::vector<DocumentOutcome>> done);
 
-  /// `id` is a number, a uid, or "NAMESPACE/NAME" for any shape.
+  /// `id` is a number, a uid, or "NAMESPACE/NAME" for any shape. A job that the caller may not see
+  /// is answered as one that does not exist, here and in all use cases that take an id (rule U21).
   Result<JobPtr> GetJob(const auth::Principal& who, const std::string& id) const;
+  /// Of Kubernetes paths: kPermissionDenied, before anything is looked up, without the right.
   Result<JobPtr> GetJobByName(const auth::Principal& who, const std::string& ns, ShapeKind shape,
-                              const std::string& name) const;
-  /// The job whose Workload has this name (workload_name.h).
+                              const std::string& name, PathAsk ask = {}) const;
+  /// The job whose Workload has this name (workload_name.h); asks for the Workload.
   Result<JobPtr> GetJobByWorkload(const auth::Principal& who, const std::string& ns,
-                                  const std::string& workload) const;
+                                  const std::string& workload, PathAsk ask = {}) const;
   Result<JobPage> ListJobs(const auth::Principal& who, const JobFilter& filter,
                            const std::string& page_token, std::size_t limit) const;
   void ChangeJob(const auth::Principal& who, const std::string& id, JobVerb verb,
@@ -124,37 +77,53 @@ class SchedulerService {
   /// Computed from the published view within the limits::kExplain* bounds.
   Result<JobExplanation> Explain(const auth::Principal& who, const std::string& id) const;
   Result<std::vector<Event>> JobEvents(const auth::Principal& who, const std::string& id) const;
-  Result<std::vector<Event>> EventsSince(const auth::Principal& who, std::int64_t since,
-                                         std::size_t limit) const;
-  /// The last `limit` entries of the audit trail, oldest first, none before `since` if it is set.
-  Result<std::vector<AuditRow>> Audit(const auth::Principal& who, WallTime since,
-                                      std::size_t limit) const;
+  /// The events that the caller may see (event_filter.h) of the first `limit` after `since`.
+  Result<EventPage> EventsSince(const auth::Principal& who, std::int64_t since,
+                                std::size_t limit) const;
+  /// kPermissionDenied if the caller may list events in no namespace.
+  Status MayFollowEvents(const auth::Principal& who) const;
+  /// A page of the audit trail, oldest first, of at most limits::kAuditPageMax rows.
+  Result<std::vector<AuditRow>> Audit(const auth::Principal& who, const AuditQuery& query) const;
+  /// Where the chain of the trail begins, for those who verify it.
+  Result<AuditAnchor> AuditBegin(const auth::Principal& who) const;
+  /// Of jobs that a list of ListRule::kAccounting or GetJob has answered with.
   Result<std::vector<AttemptRecord>> Attempts(const auth::Principal& who,
-                                              const std::vector<JobId>& ids) const;
+                                              const std::vector<JobPtr>& jobs) const;
   Result<std::vector<PodStatus>> Pods(const auth::Principal& who, const std::string& id) const;
   Result<shapes::ContainersBySet> Containers(const auth::Principal& who,
                                              const std::string& id) const;
   /// Kubernetes events of the latest attempt on its member; empty if the job has not run.
   Result<std::vector<MemberEvent>> MemberEvents(const auth::Principal& who,
                                                 const std::string& id) const;
-  Result<LogChunk> ReadLog(const auth::Principal& who, const std::string& id,
-                           const LogQuery& query) const;
+  /// The job of an id, if the caller may read its log.
+  Result<JobPtr> JobToLog(const auth::Principal& who, const std::string& id,
+                          LogAsk ask = LogAsk::kFirst) const;
+  Result<LogChunk> ReadLog(const auth::Principal& who, const std::string& id, const LogQuery& query,
+                           LogAsk ask = LogAsk::kFirst) const;
   /// The manifest as submitted, with the job's name and the changes since.
   Result<json::value> JobManifest(const auth::Principal& who, JobId id) const;
+  /// The same of a job that the caller has been answered with; asks for nothing.
+  Result<json::value> ManifestOf(const JobRecord& job) const;
 
   /// Configuration objects with status, as a Kubernetes API server answers them. `version` is one
   /// of the kind's served versions ("v1beta2"); "" answers in the stored version.
   Result<json::value> GetObject(const auth::Principal& who, ObjectKind kind, const std::string& ns,
-                                const std::string& name, const std::string& version = "") const;
+                                const std::string& name, const std::string& version = "",
+                                PathAsk ask = {}) const;
+  /// With `ns` "" those of all namespaces: of those that the caller may list, or with `whole` none
+  /// (kPermissionDenied) unless it may list all.
   Result<std::vector<json::value>> ListObjects(const auth::Principal& who, ObjectKind kind,
                                                const std::string& ns,
-                                               const std::string& version = "") const;
+                                               const std::string& version = "",
+                                               bool whole = false) const;
   /// The same for an object that the caller already has, such as the outcome of a change.
   json::value ObjectWithStatus(const StoredObject& object, const std::string& version = "") const;
   /// Validates every change, normalises its manifest, and posts all of them as one command. Of
-  /// members that the daemon's flags declare only some fields may change.
+  /// members that the daemon's flags declare only some fields may change. A change of an object
+  /// that must exist asks `replace` (update or patch), any other what it does (object_rights.h).
   void ChangeObjects(const auth::Principal& who, std::vector<ObjectChange> changes, bool dry_run,
-                     Callback<std::vector<AppliedObject>> done);
+                     Callback<std::vector<AppliedObject>> done,
+                     auth::Verb replace = auth::Verb::kUpdate);
   std::vector<std::string> Warnings(const ObjectChange& change) const;  // config_warnings.h
   /// A job as its own kind's object: manifest, metadata and status.
   json::value JobObject(const JobRecord& job, const json::value& manifest) const;
@@ -165,13 +134,15 @@ class SchedulerService {
   /// activity of a Workload, size of an elastic Job, fewer admission gates (replace_job.h). Any
   /// other difference is refused by its field. A resourceVersion in `wanted` that is not the job's
   /// is kAborted.
-  void ReplaceJob(const auth::Principal& who, const JobPtr& job, const json::value& now,
-                  const json::value& wanted, Callback<JobPtr> done);
+  /// Asks `verb` (update or patch) for what `now` is: the job or its Workload.
+  void ReplaceJob(const auth::Principal& who, auth::Verb verb, const JobPtr& job,
+                  const json::value& now, const json::value& wanted, Callback<JobPtr> done);
   /// Edits a Workload's status for a controller: admissionChecks or reclaimablePods.
-  void ReplaceWorkloadStatus(const auth::Principal& who, const JobPtr& job, const json::value& now,
-                             const json::value& wanted, Callback<JobPtr> done);
+  void ReplaceWorkloadStatus(const auth::Principal& who, auth::Verb verb, const JobPtr& job,
+                             const json::value& now, const json::value& wanted,
+                             Callback<JobPtr> done);
   /// Sets the condition Active of an AdmissionCheck to what its controller wrote in `wanted`.
-  void ReplaceCheckStatus(const auth::Principal& who, const std::string& name,
+  void ReplaceCheckStatus(const auth::Principal& who, auth::Verb verb, const std::string& name,
                           const json::value& wanted, Callback<ObjectPtr> done);
 
   Result<std::vector<QuotaView>> ListQuotas(const auth::Principal& who,
@@ -199,15 +170,36 @@ class SchedulerService {
   /// leaves what any member holds.
   void RemoveMember(const auth::Principal& who, const std::string& cluster, bool force,
                     Callback<RemovedMember> done);
+  /// Before the first request: the servers note requests that fail there.
+  void SetAudit(auth::AuditSink* sink) { audit_ = sink; }
+  auth::AuditSink& audit() const { return *audit_; }
   /// Before the first request; null: no member can be added.
   void SetProbe(MemberProbe* probe) { probe_ = probe; }
+  /// Before the first request; null: no user is limited. Must outlive the service.
+  void SetRateLimiter(auth::RateLimiter* limiter) { limiter_ = limiter; }
+  /// Counts `cost` requests of the caller (rule U74): kResourceExhausted if it sends too many. REST
+  /// and gRPC ask once for every request; methods with many jobs count the others themselves.
+  Status TakeRate(const auth::Principal& who, std::size_t cost = 1) const;
+  /// What is probably a mistake in the manifest of a job that is accepted: unknown fields
+  /// (manifest_warnings.h), and what level `warn` of its namespace does not allow.
+  std::vector<std::string> JobWarnings(const std::string& ns, const json::value& manifest) const;
   /// Before the first request; null: no member has a queue of its own.
   void SetMemberQueues(const MemberQueues* queues) { queues_ = queues; }
   /// Lets the collection of orphans continue on a member in quarantine. Answers with the number of
   /// objects released.
   void Collect(const auth::Principal& who, const std::string& cluster, Callback<std::size_t> done);
 
+  /// The view that a simulation of jobs of namespace `ns` starts from. With `current` it shows the
+  /// daemon's ClusterQueues, so it asks to list those too.
+  Result<WorldViewPtr> ViewToSimulate(const auth::Principal& who, const std::string& ns,
+                                      bool current) const;
+  /// The authorizer's answer, for paths that have no use case of their own.
+  Status Allowed(const auth::Principal& who, auth::Verb verb, const auth::ResourceRef& what) const {
+    return authorizer_.Authorize(who, verb, what);
+  }
   WorldViewPtr View() const { return engine_.View(); }
+  /// For questions that are about no object of the service: paths, and what somebody may do.
+  const auth::Authorizer& authorizer() const { return authorizer_; }
   /// Done while the daemon has recovered and leads, else kUnavailable with the reasons. REST and
   /// gRPC ask before every method that reads or changes the world.
   Status Ready() const;
@@ -215,13 +207,19 @@ class SchedulerService {
  private:
   /// The current view if the daemon is ready, else kUnavailable with the reasons.
   Result<WorldViewPtr> ReadyView() const;
-  Status Allow(const auth::Principal& who, auth::Verb verb, std::string_view kind,
-               std::string_view ns, std::string_view name) const;
   void PostSubmissions(const auth::Principal& who, std::vector<Submission> jobs,
                        Callback<std::vector<Result<SubmittedJob>>> done);
-  Result<JobPtr> FindJob(const std::string& id) const;
+  /// The job of an id if the caller may do this to it. kNotFound if it does not exist or the caller
+  /// may not see it, kPermissionDenied if the caller may only see it.
+  Result<JobPtr> JobFor(const auth::Principal& who, const std::string& id, auth::Verb verb,
+                        std::string_view subresource = {}) const;
+  /// `seen` tells of which jobs the caller may learn by a name.
+  Result<JobPtr> FindJob(const std::string& id, const JobTest& seen) const;
   Result<JobPtr> FindJobById(JobId id) const;
-  Result<JobPtr> FindJobByName(const std::string& ns, const std::string& name) const;
+  Result<JobPtr> FindJobByName(const std::string& ns, const std::string& name,
+                               const JobTest& seen) const;
+  Result<JobPtr> FindJobByWorkload(const std::string& ns, const std::string& workload) const;
+  void PostVerb(const auth::Principal& who, JobVerb verb, JobId id, Callback<JobPtr> done);
   /// Asks the member that has the job's latest attempt; empty if no attempt reached a member.
   template <class Item>
   Result<std::vector<Item>> OfMember(
@@ -237,6 +235,8 @@ class SchedulerService {
   const auth::Authorizer& authorizer_;
   BackendLookup backends_;
   PodSetCache pod_sets_;
+  auth::AuditSink* audit_ = &auth::NoAuditSink();
+  auth::RateLimiter* limiter_ = nullptr;
   MemberProbe* probe_ = nullptr;
   const MemberQueues* queues_ = nullptr;
   std::mutex probing_;  // held while a member is probed

@@ -75,6 +75,9 @@ Result<Request> Read(const json::value& body) {
     request.documents.assign(documents->begin(), documents->end());
   request.current = root["current"].BoolOr(false);
   request.ns = std::string(root["namespace"].StringOr(""));
+  // The namespace that the caller was asked for: beside the daemon's own objects, the jobs of the
+  // documents stay in it.
+  if (request.current && request.ns.empty()) request.ns = "default";
   ReadTrace(root["swf"], &request);
   request.run_us = Micros(root["runTime"]);
   request.arrival_us = Micros(root["arrival"]).value_or(0);

@@ -1,7 +1,7 @@
 // Builds the record (the draft) and the stored manifest of a new job. Steps: parse the body;
-// resolve namespace, LocalQueue and priority class; refuse what no part of this daemon carries out
-// (unserved.h); complete the pods' requests (limit ranges, runtime classes, transformations); fill
-// the record; choose a name.
+// resolve namespace, LocalQueue and priority class; refuse what the namespace and the queue do not
+// allow (tenancy.h) and what no part of this daemon carries out (unserved.h); complete the pods'
+// requests (limit ranges, runtime classes, transformations); fill the record; choose a name.
 //
 // Namespace: that of the path and that of the manifest must agree, neither means `default`, and it
 // must exist. A batch script's --job-name is free text and repeats, so it is kept as the display
@@ -15,6 +15,8 @@
 #include <utility>
 
 #include "api/service/fingerprint.h"
+#include "api/service/registered_member.h"
+#include "api/service/tenancy.h"
 #include "api/service/unserved.h"
 #include "schedd/base/limits.h"
 #include "schedd/shapes/batch/batch_manifest.h"
@@ -26,9 +28,6 @@ namespace muster::api {
 namespace {
 
 constexpr const char* kDefault = "default";
-// Bytes of all manifests of one array: 1,000 tasks of a 64 KiB script. They are in memory until the
-// store has them.
-constexpr std::size_t kArrayBytes = 64 << 20;
 
 // Writes a generated name into the manifest.
 void SetMetadataName(json::value* manifest, const std::string& name) {
@@ -116,6 +115,14 @@ Result<std::vector<Submission>> SubmissionBuilder::BuildParsed(const std::string
 
 namespace {
 
+// The account that the job runs as on local members (rule U60). Root's only if the kernel named
+// root: a token, a munge credential of another host or an impersonation does not make root.
+std::optional<std::uint32_t> JobAccountOf(const auth::Principal& who) {
+  const bool by_kernel =
+      (who.method == "unix" || who.method == "loopback") && who.impersonator.empty();
+  return who.uid == 0U && !by_kernel ? std::nullopt : who.uid;
+}
+
 // The admission state of a new job; null if the manifest asks for nothing that it would hold.
 // `problem` says why the job may not be admitted with its requests; "" if it may.
 AdmissionStatePtr AdmissionStateOf(const shapes::ParsedJob& parsed, std::string problem) {
@@ -137,17 +144,29 @@ Result<std::shared_ptr<JobRecord>> SubmissionBuilder::Draft(const std::string& n
                                                             shapes::ParsedJob* parsed) {
   Result<std::string> resolved = ResolveNamespace(config_, ns, parsed->ns);
   if (!resolved.ok()) return resolved.error();
+  if (*resolved == kSystemNamespace) {
+    return Error{Code::kPermissionDenied,
+                 std::string("namespace \"") + kSystemNamespace + "\" takes no jobs"};
+  }
   Result<QueueChoice> queue = ResolveQueue(config_, *resolved, *parsed);
   if (!queue.ok()) return queue.error();
-  if (parsed->name.empty() && parsed->generate_name.empty() &&
-      parsed->shape != ShapeKind::kBatchScript) {
+  const bool script = parsed->shape == ShapeKind::kBatchScript;
+  if (parsed->name.empty() && parsed->generate_name.empty() && !script) {
     return InvalidField("metadata.name", "is required");
   }
-  if (parsed->shape == ShapeKind::kBatchScript && IsGivenName(parsed->name)) {
+  if (script && IsGivenName(parsed->name)) {
     return InvalidField("metadata.name",
                         "job-NUMBER is the name that a batch script gets from its id: leave the "
                         "name out or choose another");
   }
+  const Status within = CheckPriorityCap(
+      config_, settings_, *resolved,
+      {queue->priority, parsed->priority_boost,
+       script ? "priorityClass" : "metadata.labels[kueue.x-k8s.io/priority-class]"},
+      who_, authorizer_);
+  if (!within.ok()) return within.error();
+  const Status tenancy = CheckManifestTenancy(config_, *resolved, queue->cluster_queue, *parsed);
+  if (!tenancy.ok()) return tenancy.error();
   // The ClusterQueue may not exist yet: then the job is accepted and waits.
   const auto feeds = config_.cluster_queues.find(queue->cluster_queue);
   const Status served = CheckServed(
@@ -158,6 +177,7 @@ Result<std::shared_ptr<JobRecord>> SubmissionBuilder::Draft(const std::string& n
   draft->uid = Uid::Make(random_);
   draft->ns = std::move(*resolved);
   draft->user = who_.user;
+  draft->account = JobAccountOf(who_);
   draft->shape = parsed->shape;
   draft->local_queue = std::move(queue->local_queue);
   draft->cluster_queue = std::move(queue->cluster_queue);

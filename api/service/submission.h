@@ -3,6 +3,7 @@
 // class and names.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,12 +22,23 @@ using shapes::QueueChoice;
 using shapes::ResolveNamespace;
 using shapes::ResolveQueue;
 
-/// Not thread-safe; made for one request. The references must outlive it.
+/// Bytes of all manifests of one array, and of all jobs of one apply: 1,000 tasks of a 64 KiB
+/// script. They are in memory until the store has them.
+inline constexpr std::size_t kArrayBytes = 64 << 20;
+
+/// Not thread-safe; made for one request. The authorizer is asked who may exceed the namespace's
+/// cap on priorities, and nothing else. The references must outlive it.
 class SubmissionBuilder {
  public:
   SubmissionBuilder(const ConfigView& config, const AdmissionSettings& settings, Random& random,
-                    PodSetCache& pod_sets, const auth::Principal& who)
-      : config_(config), settings_(settings), random_(random), pod_sets_(pod_sets), who_(who) {}
+                    PodSetCache& pod_sets, const auth::Principal& who,
+                    const auth::Authorizer& authorizer)
+      : config_(config),
+        settings_(settings),
+        random_(random),
+        pod_sets_(pod_sets),
+        who_(who),
+        authorizer_(authorizer) {}
 
   /// One submission, or one for each task of an array script. The engine names a batch script that
   /// has no name. `ns` is the path's namespace, "" for none. `idempotency_key` "" for none.
@@ -45,6 +57,7 @@ class SubmissionBuilder {
   Random& random_;
   PodSetCache& pod_sets_;
   const auth::Principal& who_;
+  const auth::Authorizer& authorizer_;
 };
 
 /// Parses a request's body: a {"script": ...} form becomes a BatchScript manifest, anything else is

@@ -1,16 +1,20 @@
 // Use cases: submit one job, an array, a batch. Holds SchedulerService::SubmitJob, SubmitAll,
-// SubmitBatch and PostSubmissions.
+// SubmitBatch, PostSubmissions, TakeRate and JobWarnings.
 //
 // Each body is validated against the published view before one SubmitCommand carries all jobs of
 // the call. In a batch every item has its own answer: items that were refused here are answered
 // here, and the engine's results are put into the places of the others.
 #include <utility>
 
+#include "api/service/actor.h"
+#include "api/service/job_rights.h"
 #include "api/service/never_fits.h"
 #include "api/service/post_command.h"
 #include "api/service/scheduler_service.h"
 #include "api/service/submission.h"
+#include "api/service/tenancy.h"
 #include "schedd/base/limits.h"
+#include "schedd/shapes/parts/manifest_warnings.h"
 
 namespace muster::api {
 namespace {
@@ -30,12 +34,38 @@ Result<std::vector<SubmittedJob>> AllOrFirstError(Result<SubmitResults> results)
   return out;
 }
 
+// Asked before the body is read as a whole, so that the caller learns nothing of the namespace.
+// What is no kind of job is left to the reader, which says what is wrong with it.
+Status MaySubmit(const auth::Authorizer& authorizer, const auth::Principal& who,
+                 const std::optional<NewJobPlace>& place) {
+  return place ? MayCreateJob(authorizer, who, *place) : Status(Done{});
+}
+
+// The job that was built is one that was asked for, or is asked for now.
+Status MaySubmitBuilt(const auth::Authorizer& authorizer, const auth::Principal& who,
+                      const std::optional<NewJobPlace>& asked, const JobRecord& built) {
+  const NewJobPlace place{built.shape, built.ns};
+  return asked == place ? Status(Done{}) : MayCreateJob(authorizer, who, place);
+}
+
 }  // namespace
+
+Status SchedulerService::TakeRate(const auth::Principal& who, std::size_t cost) const {
+  return limiter_ == nullptr ? Done{} : limiter_->Take(who, static_cast<double>(cost));
+}
+
+std::vector<std::string> SchedulerService::JobWarnings(const std::string& ns,
+                                                       const json::value& manifest) const {
+  std::vector<std::string> warnings = shapes::WarningsOf(manifest).All();
+  for (std::string& one : PodSecurityWarnings(*engine_.View()->config, ns, manifest))
+    warnings.push_back(std::move(one));
+  return warnings;
+}
 
 void SchedulerService::PostSubmissions(const auth::Principal& who, std::vector<Submission> jobs,
                                        Callback<SubmitResults> done) {
   SubmitCommand command;
-  command.actor = {who.user, who.method};
+  command.actor = ActorOf(who);
   command.jobs = std::move(jobs);
   PostCommand<SubmitResults>(engine_, std::move(command), std::move(done));
 }
@@ -44,13 +74,19 @@ void SchedulerService::SubmitAll(const auth::Principal& who, SubmitRequest reque
                                  Callback<std::vector<SubmittedJob>> done) {
   const Result<WorldViewPtr> view = ReadyView();
   if (!view.ok()) return done(view.error());
-  SubmissionBuilder builder(*(*view)->config, *(*view)->settings, random_, pod_sets_, who);
+  const auto asked = NewJobPlaceOf(request.ns, request.body);
+  if (const Status may = MaySubmit(authorizer_, who, asked); !may.ok()) return done(may.error());
+  SubmissionBuilder builder(*(*view)->config, *(*view)->settings, random_, pod_sets_, who,
+                            authorizer_);
   Result<std::vector<Submission>> jobs =
       builder.Build(request.ns, std::move(request.body), request.idempotency_key);
   if (!jobs.ok()) return done(jobs.error());
   const JobRecord& first = *jobs->front().draft;
-  const Status allowed = Allow(who, auth::Verb::kCreate, "jobs", first.ns, first.name);
-  if (!allowed.ok()) return done(allowed.error());
+  const Status may = MaySubmitBuilt(authorizer_, who, asked, first);
+  if (!may.ok()) return done(may.error());
+  if (jobs->size() > 1) {
+    if (const Status rate = TakeRate(who, jobs->size() - 1); !rate.ok()) return done(rate.error());
+  }
   // The tasks of an array have the same pods, so the first stands for all.
   if (const Status fits = RefuseNeverFits(**view, first); !fits.ok()) return done(fits.error());
   PostSubmissions(who, std::move(*jobs), [done = std::move(done)](Result<SubmitResults> results) {
@@ -75,21 +111,30 @@ void SchedulerService::SubmitBatch(const auth::Principal& who, std::string ns,
   }
   const Result<WorldViewPtr> view = ReadyView();
   if (!view.ok()) return done(view.error());
-  SubmissionBuilder builder(*(*view)->config, *(*view)->settings, random_, pod_sets_, who);
+  SubmissionBuilder builder(*(*view)->config, *(*view)->settings, random_, pod_sets_, who,
+                            authorizer_);
+  // One was counted with the request.
+  if (bodies.size() > 1) {
+    if (const Status rate = TakeRate(who, bodies.size() - 1); !rate.ok()) return done(rate.error());
+  }
   SubmitResults answers;
   answers.reserve(bodies.size());
   std::vector<Submission> jobs;
   jobs.reserve(bodies.size());
   std::vector<std::size_t> slots;  // the result of jobs[i] is the answer of item slots[i]
   for (std::size_t i = 0; i < bodies.size(); ++i) {
+    const auto asked = NewJobPlaceOf(ns, bodies[i]);
+    if (const Status may = MaySubmit(authorizer_, who, asked); !may.ok()) {
+      answers.emplace_back(may.error());
+      continue;
+    }
     Result<std::vector<Submission>> built = builder.Build(ns, std::move(bodies[i]), "");
     if (built.ok() && built->size() != 1) {
       built = InvalidField("array", "an array cannot be an item of a batch; submit it on its own");
     }
     if (built.ok()) {
-      const Status allowed = Allow(who, auth::Verb::kCreate, "jobs", built->front().draft->ns,
-                                   built->front().draft->name);
-      if (!allowed.ok()) built = allowed.error();
+      const Status may = MaySubmitBuilt(authorizer_, who, asked, *built->front().draft);
+      if (!may.ok()) built = may.error();
     }
     if (built.ok()) {
       const Status fits = RefuseNeverFits(**view, *built->front().draft);

@@ -124,6 +124,7 @@ Error Combined(std::vector<Error> errors) {
   }
   for (std::size_t i = 1; i < errors.size(); ++i) {
     for (FieldError& field : errors[i].fields) combined.fields.push_back(std::move(field));
+    combined.audited = combined.audited && errors[i].audited;
   }
   return combined;
 }

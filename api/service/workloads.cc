@@ -8,27 +8,49 @@
 // If nothing differs, the job is answered without a command.
 #include <utility>
 
+#include "api/service/actor.h"
+#include "api/service/job_rights.h"
 #include "api/service/post_command.h"
 #include "api/service/replace_job.h"
+#include "api/service/resource_refs.h"
 #include "api/service/scheduler_service.h"
+#include "api/service/tenancy.h"
 #include "api/service/validate.h"
 #include "api/service/workload_edit.h"
+#include "api/service/workload_name.h"
 #include "schedd/model/admission_lifecycle.h"
+#include "schedd/text/lenient.h"
 
 namespace muster::api {
+namespace {
 
-void SchedulerService::ReplaceJob(const auth::Principal& who, const JobPtr& job,
+// Whether the caller may change what `now` shows: the job's Workload, or the job as its own kind.
+Status MayWrite(const auth::Authorizer& authorizer, const auth::Principal& who, auth::Verb verb,
+                const JobRecord& job, const json::value& now) {
+  if (ViewAt(now, "kind") != "Workload") return MayJob(authorizer, who, verb, job);
+  const std::string name = WorkloadNameOf(job);
+  if (job.user == who.user &&
+      authorizer.Allows(who, verb, WorkloadRef(job.ns, name, kOwnSubresource)))
+    return Done{};
+  return authorizer.Authorize(who, verb, WorkloadRef(job.ns, name));
+}
+
+}  // namespace
+
+void SchedulerService::ReplaceJob(const auth::Principal& who, auth::Verb verb, const JobPtr& job,
                                   const json::value& now, const json::value& wanted,
                                   Callback<JobPtr> done) {
-  const Status allowed = Allow(who, auth::Verb::kUpdate, "jobs", job->ns, job->name);
+  const Status allowed = MayWrite(authorizer_, who, verb, *job, now);
   if (!allowed.ok()) return done(allowed.error());
   json::value rest = wanted;
   Result<ReplaceJobCommand> replacement = TakeReplacement(*job, now, &rest);
   if (!replacement.ok()) return done(replacement.error());
   ChangeJobCommand command;
-  command.actor = {who.user, who.method};
+  command.actor = ActorOf(who);
   const Result<bool> differs = ReadJobEdit(*job, now, rest, &command);
   if (!differs.ok()) return done(differs.error());
+  const Status within = CheckPriorityEdit(*engine_.View(), *job, command, who, authorizer_);
+  if (!within.ok()) return done(within.error());
   if (!IsEmpty(*replacement)) {
     if (*differs) {
       return done(InvalidArgument(
@@ -49,15 +71,16 @@ void SchedulerService::ReplaceJob(const auth::Principal& who, const JobPtr& job,
   if (command.active == true && StateOf(*job).active) {
     if (command.priority_class || command.priority_boost)
       return done(InvalidField("spec.active", "release a held job in a request of its own"));
-    return ChangeJob(who, std::to_string(job->id.value), JobVerb::kRelease, std::move(done));
+    return PostVerb(who, JobVerb::kRelease, job->id, std::move(done));
   }
   PostCommand<JobPtr>(engine_, std::move(command), std::move(done));
 }
 
-void SchedulerService::ReplaceWorkloadStatus(const auth::Principal& who, const JobPtr& job,
-                                             const json::value& now, const json::value& wanted,
-                                             Callback<JobPtr> done) {
-  const Status allowed = Allow(who, auth::Verb::kUpdate, "workloads/status", job->ns, job->name);
+void SchedulerService::ReplaceWorkloadStatus(const auth::Principal& who, auth::Verb verb,
+                                             const JobPtr& job, const json::value& now,
+                                             const json::value& wanted, Callback<JobPtr> done) {
+  const Status allowed = authorizer_.Authorize(
+      who, verb, WorkloadRef(job->ns, WorkloadNameOf(*job), kStatusSubresource));
   if (!allowed.ok()) return done(allowed.error());
   const Result<std::int64_t> version = WantedVersion(wanted);
   if (!version.ok()) return done(version.error());
@@ -69,7 +92,7 @@ void SchedulerService::ReplaceWorkloadStatus(const auth::Principal& who, const J
   if (!edit.ok()) return done(edit.error());
   if (edit->reclaimable) {
     ChangeJobCommand command;
-    command.actor = {who.user, who.method};
+    command.actor = ActorOf(who);
     command.job = job->id;
     command.reclaimable = std::move(edit->reclaimable);
     command.expected_resource_version = *version;
@@ -77,19 +100,21 @@ void SchedulerService::ReplaceWorkloadStatus(const auth::Principal& who, const J
   }
   if (edit->checks.empty()) return done(job);
   SetCheckStatusCommand command;
-  command.actor = {who.user, who.method};
+  command.actor = ActorOf(who);
   command.job = job->id;
   command.checks = std::move(edit->checks);
   command.expected_resource_version = *version;
   PostCommand<JobPtr>(engine_, std::move(command), std::move(done));
 }
 
-void SchedulerService::ReplaceCheckStatus(const auth::Principal& who, const std::string& name,
-                                          const json::value& wanted, Callback<ObjectPtr> done) {
-  const Status allowed = Allow(who, auth::Verb::kUpdate, "admissionchecks/status", "", name);
+void SchedulerService::ReplaceCheckStatus(const auth::Principal& who, auth::Verb verb,
+                                          const std::string& name, const json::value& wanted,
+                                          Callback<ObjectPtr> done) {
+  const Status allowed = authorizer_.Authorize(
+      who, verb, RefOf(shapes::InfoOf(ObjectKind::kAdmissionCheck), "", name, kStatusSubresource));
   if (!allowed.ok()) return done(allowed.error());
   SetCheckActiveCommand command;
-  command.actor = {who.user, who.method};
+  command.actor = ActorOf(who);
   command.check = name;
   if (const Status read = ReadActivity(wanted, &command); !read.ok()) return done(read.error());
   PostCommand<ObjectPtr>(engine_, std::move(command), [done](Result<ObjectPtr> object) {

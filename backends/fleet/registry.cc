@@ -44,9 +44,19 @@ void Complain(const std::string& cluster, const std::error_code& why) {
 
 std::error_code LastError() { return {errno, std::generic_category()}; }
 
-// Creates a directory that only the daemon's user may enter, whatever the umask is.
-std::error_code MakePrivate(const std::string& directory) {
-  if (::mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST) return LastError();
+// Creates a directory that only the daemon's user may enter, whatever the umask is. One that exists
+// must belong to that user; with `may_be_link`, `directory` may be a link of that user to it.
+std::error_code MakePrivate(const std::string& directory, bool may_be_link) {
+  if (::mkdir(directory.c_str(), 0700) == 0) return {};
+  if (errno != EEXIST) return LastError();
+  struct stat info {};
+  if (::lstat(directory.c_str(), &info) != 0) return LastError();
+  if (may_be_link && S_ISLNK(info.st_mode) && info.st_uid == ::geteuid() &&
+      ::stat(directory.c_str(), &info) != 0) {
+    return LastError();
+  }
+  if (!S_ISDIR(info.st_mode)) return std::make_error_code(std::errc::not_a_directory);
+  if (info.st_uid != ::geteuid()) return std::make_error_code(std::errc::permission_denied);
   return {};
 }
 
@@ -132,8 +142,8 @@ bool Registry::Write(const MemberDeclaration& member) const {
   if (member.kubeconfig.empty()) {
     fs::remove(path, failed);
   } else {
-    failed = MakePrivate(directory_);
-    if (!failed) failed = MakePrivate(DirectoryOf(member.name));
+    failed = MakePrivate(directory_, true);
+    if (!failed) failed = MakePrivate(DirectoryOf(member.name), false);
     if (!failed) failed = WriteWhole(path, member.kubeconfig);
   }
   if (failed) Complain(member.name, failed);

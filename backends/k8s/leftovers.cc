@@ -52,11 +52,6 @@ constexpr ChildKind kPods{"", "v1", "Pod", "pods", ""};
 constexpr std::array<std::string_view, 2> kOwnerUidLabels = {"batch.kubernetes.io/controller-uid",
                                                              "jobset.sigs.k8s.io/jobset-uid"};
 
-std::string SelectorOf(const AttemptLabels& attempt) {
-  return std::string(kJobUidLabel) + "=" + attempt.job_uid.ToString() + "," +
-         std::string(kAttemptLabel) + "=" + std::to_string(attempt.attempt);
-}
-
 // An object that the gone object may have left.
 struct Leftover {
   const ChildKind* kind = nullptr;
@@ -265,6 +260,11 @@ class LeftoverCall : public std::enable_shared_from_this<LeftoverCall> {
 };
 
 }  // namespace
+
+std::string SelectorOf(const AttemptLabels& attempt) {
+  return std::string(kJobUidLabel) + "=" + attempt.job_uid.ToString() + "," +
+         std::string(kAttemptLabel) + "=" + std::to_string(attempt.attempt);
+}
 
 void RemoveLeftovers(const SessionPtr& session, LeftoverOrder order, Callback<std::string> done) {
   std::make_shared<LeftoverCall>(session, std::move(order), std::move(done))->Look();

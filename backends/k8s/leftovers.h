@@ -18,6 +18,9 @@ struct LeftoverOrder {
   std::int64_t wait_ms = 10'000;  // after this kUnavailable: some leftovers are still there
 };
 
+/// The label selector of everything that an attempt has on its member.
+std::string SelectorOf(const AttemptLabels& attempt);
+
 /// Removes the leftovers and waits until they are gone. Objects that another object controls are
 /// not touched, even under our labels. Answers with a description of what had no owner ("2 Jobs and
 /// 4 pods"), or "" if nothing was found. Idempotent.

@@ -66,25 +66,9 @@ Error NoJson(const boost::system::error_code& error) {
 
 // The table of ErrorOf.
 Code CodeOf(int status, const std::string& reason) {
-  switch (status) {
-    case 400:
-    case 422:
-      return Code::kInvalidArgument;
-    case 401:
-      return Code::kUnauthenticated;
-    case 403:
-      return Code::kPermissionDenied;
-    case 404:
-      return Code::kNotFound;
-    case 409:
-      return reason == "AlreadyExists" ? Code::kAlreadyExists : Code::kAborted;
-    case 410:
-      return Code::kOutOfRange;
-    case 429:
-      return Code::kResourceExhausted;
-    default:
-      return status >= 500 ? Code::kUnavailable : Code::kInternal;
-  }
+  if (status == 409 && reason == "AlreadyExists") return Code::kAlreadyExists;
+  if (status == 410) return Code::kOutOfRange;
+  return status >= 500 ? Code::kUnavailable : CodeOfHttpStatus(status);
 }
 
 }  // namespace

@@ -74,8 +74,11 @@ std::vector<Permission> ConfigurationPermissions() {
                            "workloadpriorityclasses", "admissionchecks", "topologies"}) {
     Add(&all, "kueue.x-k8s.io", kind, "", verbs);
   }
-  for (const char* kind : {"namespaces", "configmaps", "secrets", "limitranges"})
+  for (const char* kind : {"namespaces", "configmaps", "limitranges"})
     Add(&all, "", kind, "", verbs);
+  // A list would show all Secrets of the member (S26). Without it each Secret of a placement is
+  // asked for by its name, and changes by others are found when it is compared next.
+  Add(&all, "", "secrets", "", {"create", "get", "patch", "update", "delete"});
   Add(&all, "node.k8s.io", "runtimeclasses", "", verbs);
   // For the leftovers of a LeaderWorkerSet that was deleted without its children.
   Add(&all, "apps", "statefulsets", "", {"list", "delete"});

@@ -32,11 +32,6 @@ namespace {
 constexpr std::int64_t kRemovalLookMs = 50, kRemovalLookMaxMs = 2000;
 constexpr int kRemovalTries = 8;
 
-std::string SelectorOf(const AttemptLabels& attempt) {
-  return std::string(kJobUidLabel) + "=" + attempt.job_uid.ToString() + "," +
-         std::string(kAttemptLabel) + "=" + std::to_string(attempt.attempt);
-}
-
 ApiRequest Request(const char* method, std::string target, std::string body = "",
                    const char* type = kJson) {
   ApiRequest request;

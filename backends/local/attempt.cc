@@ -1,5 +1,5 @@
-// Attempt: carries out what the controller of its kind decides. attempt_report.cc holds the methods
-// that report, attempt_state.cc the record on disk.
+// Attempt: carries out what the controller of its kind decides. attempt_context.cc holds what a pod
+// is built from, attempt_report.cc the methods that report, attempt_state.cc the record on disk.
 //
 // Advance is the engine: it asks the controller (a pure function of the object, all pods so far and
 // a memo) which pods to start and stop, does that, and repeats while something changes, up to
@@ -20,8 +20,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "backends/local/pods/pod_users.h"
+#include "backends/local/process/access_list.h"
 #include "backends/local/process/files.h"
 #include "schedd/base/limits.h"
+#include "schedd/base/names.h"
 #include "schedd/text/lenient.h"
 
 namespace muster::local {
@@ -35,13 +38,15 @@ constexpr std::int64_t kSupervisorSlackNs = 15 * kNanosPerSecond;
 constexpr std::int64_t kDefaultGraceMs = 30'000;
 // Other users may pass through the directory, but not list it.
 constexpr unsigned kPassOnly = 0711;
+// The attempt's own directory: only users of its pods may pass (LetPass).
+constexpr unsigned kClosed = 0700;
 // How often a supervisor is started that ends before it writes a status.
 constexpr int kSpawns = 3;
 
 // Pod names become directories.
-bool IsFileName(const std::string& name) {
-  return !name.empty() && name[0] != '.' && name.find('/') == std::string::npos &&
-         name.size() <= 200;
+bool FitsIntoName(const std::string& name) { return name.size() <= 200; }
+bool LeavesDirectory(const std::string& name) {
+  return name.empty() || name[0] == '.' || name.find('/') != std::string::npos;
 }
 
 }  // namespace
@@ -69,6 +74,13 @@ Result<std::shared_ptr<Attempt>> Attempt::Create(AttemptWorld& world, const std:
   std::shared_ptr<Attempt> attempt(new Attempt(world, dir));
   AttemptState& state = attempt->state_;
   state.key = order.key;
+  state.account = order.account;
+  // A user that the job may not have is refused before anything of it runs (rule U61).
+  for (const json::object* pod_template : controller->templates(*manifest)) {
+    const Result<PodUsers> users =
+        UsersOf(ObjectOrEmpty(*pod_template, "spec"), attempt->Accounts());
+    if (!users.ok()) return users.error();
+  }
   state.remote_uid = Uid::Make(*world.options.random).ToString();
   state.api_version = object.api_version;
   state.kind = object.kind;
@@ -79,7 +91,7 @@ Result<std::shared_ptr<Attempt>> Attempt::Create(AttemptWorld& world, const std:
   state.scale = order.scale;
   state.ports = std::move(ports);
   // Containers of other users must reach their volumes below, but need not list these directories.
-  if (Status made = MakeDirectories(dir, kPassOnly); !made.ok()) return made.error();
+  if (Status made = MakeDirectories(dir, kClosed); !made.ok()) return made.error();
   if (Status made = MakeDirectories(dir + "/pods", kPassOnly); !made.ok()) return made.error();
   if (Status wrote = WriteManifests(dir, order); !wrote.ok()) return wrote.error();
   // attempt.json comes last: a directory without it is no attempt and is removed at the next start.
@@ -93,6 +105,9 @@ Result<std::shared_ptr<Attempt>> Attempt::Adopt(AttemptWorld& world, const std::
   Result<AttemptState> state = ReadAttemptState(dir);
   if (!state.ok()) return state.error();
   attempt->state_ = std::move(*state);
+  // An earlier release kept no account. A daemon that is not root had one user for all jobs.
+  if (attempt->state_.account_unknown && world.abilities.own_uid != 0)
+    attempt->state_.account = static_cast<std::uint32_t>(world.abilities.own_uid);
   if (Status loaded = attempt->Load(); !loaded.ok()) return loaded.error();
   attempt->AdoptPods();
   return attempt;
@@ -269,16 +284,31 @@ void Attempt::StartPods(std::vector<PodWish> wishes) {
 }
 
 // Writes a pod's directory and starts its supervisor. A pod that cannot be built is written as
-// failed. False if the disk or the kernel refused, which is tried again.
+// failed. False if the disk, the kernel or the name service refused, which is tried again.
 bool Attempt::StartPod(const PodWish& wish) {
+  // Not even a record of the refusal may be written then. The API lets no such name pass.
+  if (LeavesDirectory(wish.identity.id)) {
+    trouble_ = "no pod can have the name " + Quoted(wish.identity.id);
+    return false;
+  }
   const WallTime now = world_.options.clock->WallNow();
   auto pod = std::make_unique<Pod>();
   pod->dir = dir_ + "/pods/" + wish.identity.id;
   pod->sequence = static_cast<std::int64_t>(pods_.size());
   Result<BuiltPod> built =
-      IsFileName(wish.identity.id)
+      FitsIntoName(wish.identity.id)
           ? BuildPod(wish, ContextFor(wish, pod->dir))
           : Result<BuiltPod>(InvalidArgument("the pod's name is too long for this host"));
+  if (!built.ok() && built.error().code == Code::kUnavailable) {
+    trouble_ = built.error().detail;
+    return false;
+  }
+  if (built.ok()) {
+    if (Status let = LetPass(dir_, built->users); !let.ok()) {
+      trouble_ = let.error().detail;
+      return false;
+    }
+  }
   const Status wrote =
       built.ok()
           ? WritePodDirectory(pod->dir, wish.identity, pod->sequence, now, *built)
@@ -296,31 +326,6 @@ bool Attempt::StartPod(const PodWish& wish) {
   pods_.push_back(std::move(pod));
   Pod* added = pods_.back().get();
   return !added->disk.record.live() || WatchPod(added);
-}
-
-// What the pod builder must know of the host and the attempt.
-PodContext Attempt::ContextFor(const PodWish& wish, const std::string& pod_dir) const {
-  PodContext context;
-  context.ns = state_.ns;
-  context.cluster = state_.key.cluster;
-  context.pod_uid = Uid::Make(*world_.options.random).ToString();
-  context.pod_dir = pod_dir;
-  context.marker_key =
-      state_.key.cluster + "." + AttemptDirectoryName(state_.key) + "." + wish.identity.id;
-  context.search_path = world_.options.search_path;
-  context.home = world_.options.home;
-  context.isolation = world_.abilities.isolation;
-  if (PathExists(dir_ + "/hosts")) context.hosts_file = dir_ + "/hosts";
-  context.dependents = &dependents_;
-  const auto allocatable = world_.allocatable.find(state_.key.cluster);
-  if (allocatable != world_.allocatable.end()) context.allocatable = &allocatable->second;
-  context.cgroups = world_.abilities.cgroups;
-  context.max_processes = world_.options.max_processes_per_pod;
-  context.log_bytes = static_cast<std::int64_t>(limits::kLogBytesPerContainer);
-  context.own_uid = world_.abilities.own_uid;
-  context.own_gid = world_.abilities.own_gid;
-  context.group_of = LoginGroupOf;
-  return context;
 }
 
 // Watches a pod's directory and starts its supervisor if it has none and never had one.

@@ -14,6 +14,7 @@
 #include "backends/local/controllers/controller.h"
 #include "backends/local/event_loop.h"
 #include "backends/local/host.h"
+#include "backends/local/host_accounts.h"
 #include "backends/local/local_backend.h"
 #include "backends/local/pod_directory.h"
 
@@ -25,6 +26,7 @@ struct AttemptWorld {
   HostAbilities abilities;
   std::shared_ptr<EventLoop> loop;
   std::map<std::string, ResourceList> allocatable;  // by cluster
+  std::map<std::string, MemberAccounts> accounts;   // by cluster
   std::function<void(const Observation&)> report;   // called when an observation has changed
   std::function<void(const DispatchKey&)> forget;   // called when an attempt is gone from the disk
 };
@@ -78,6 +80,7 @@ class Attempt : public std::enable_shared_from_this<Attempt> {
   void StartPods(std::vector<PodWish> wishes);
   bool StartPod(const PodWish& wish);
   void AddHosts(const std::vector<PodWish>& wishes) const;
+  JobAccounts Accounts() const;
   PodContext ContextFor(const PodWish& wish, const std::string& pod_dir) const;
   void StopPod(Pod* pod, std::int64_t grace_ms);
   void StopAll(std::int64_t grace_ms);

@@ -49,9 +49,10 @@ Status WriteAttemptState(const std::string& dir, const AttemptState& state) {
                          {"graceMs", state.grace_ms},
                          {"scale", state.scale},
                          {"ports", std::move(ports)},
+                         {"account", state.account ? json::value(*state.account) : json::value()},
                          {"memo", state.memo},
                          {"outcome", OutcomeJson(state.outcome)}};
-  return WriteWholeFile(dir + "/attempt.json", json::serialize(out));
+  return WriteWholeFile(dir + "/attempt.json", json::serialize(out), 0600);
 }
 
 Result<AttemptState> ReadAttemptState(const std::string& dir) {
@@ -80,6 +81,9 @@ Result<AttemptState> ReadAttemptState(const std::string& dir) {
   for (const json::value& port : ArrayOrEmpty(*from, "ports")) {
     if (port.is_int64()) state.ports.push_back(static_cast<int>(port.get_int64()));
   }
+  state.account_unknown = !from->contains("account");
+  if (const std::int64_t account = Integer(*from, "account", -1); account >= 0)
+    state.account = static_cast<std::uint32_t>(account);
   state.memo = ObjectOrEmpty(*from, "memo");
   state.outcome = ReadOutcome(ObjectOrEmpty(*from, "outcome"));
   return state;

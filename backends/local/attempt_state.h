@@ -2,6 +2,8 @@
 // written before anything that it describes is done. Plain values.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +24,9 @@ struct Outcome {
 struct AttemptState {
   DispatchKey key;
   std::string remote_uid, api_version, kind, ns, name;
+  /// DispatchOrder::account.
+  std::optional<std::uint32_t> account;
+  bool account_unknown = false;  // read from the record of a release that kept no account
   WallTime created, released;
   bool suspended = false;
   bool removing = false;   // its pods are being stopped for Remove

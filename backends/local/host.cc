@@ -8,7 +8,6 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
-#include <pwd.h>
 #include <spawn.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -100,14 +99,6 @@ HostAbilities FindAbilities(const std::string& supervisor_path, bool use_cgroups
   text << "; images are not pulled";
   found.description = text.str();
   return found;
-}
-
-std::int64_t LoginGroupOf(std::int64_t uid) {
-  passwd entry{};
-  passwd* found = nullptr;
-  char text[16384];
-  const int failed = ::getpwuid_r(static_cast<uid_t>(uid), &entry, text, sizeof text, &found);
-  return failed == 0 && found != nullptr ? static_cast<std::int64_t>(found->pw_gid) : uid;
 }
 
 std::vector<int> FreePorts(int count, Random& random) {

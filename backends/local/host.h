@@ -23,8 +23,6 @@ ResourceList WithHostDefaults(ResourceList declared);
 /// `cgroup_name`: the directory of this installation's control groups.
 HostAbilities FindAbilities(const std::string& supervisor_path, bool use_cgroups,
                             bool use_namespaces, const std::string& cgroup_name);
-/// The login group of a user of this host; the user's own number if the user is unknown here.
-std::int64_t LoginGroupOf(std::int64_t uid);
 /// Different TCP ports that were free a moment ago, chosen at random so that two members rarely
 /// pick the same; fewer than `count` if too few are free.
 std::vector<int> FreePorts(int count, Random& random);

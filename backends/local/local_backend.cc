@@ -100,7 +100,8 @@ Status LocalBackend::LockStateDirectory() {
   if (lock_fd_ < 0)
     return Unavailable("cannot open the lock of " + dir + ": " + std::strerror(errno));
   if (::flock(lock_fd_, LOCK_EX | LOCK_NB) != 0) {
-    return Error{Code::kFailedPrecondition, "another musterd already works in " + dir};
+    return Error{Code::kFailedPrecondition,
+                 "another musterd or muster-launcher already works in " + dir};
   }
   return Done{};
 }
@@ -163,6 +164,13 @@ Status LocalBackend::OpenCluster(const LocalCluster& cluster) {
   }
   incarnations_[cluster.name] = *incarnation;
   world_.allocatable[cluster.name] = WithHostDefaults(cluster.allocatable);
+  const Result<MemberAccounts> accounts =
+      ResolveAccounts(cluster.job_account, cluster.root_jobs, world_.abilities.own_uid,
+                      world_.options.reserved_users);
+  if (!accounts.ok())
+    return Error{accounts.error().code,
+                 "member cluster " + cluster.name + ": " + accounts.error().detail};
+  world_.accounts[cluster.name] = *accounts;
   for (const std::string& name : ListDirectory(dir)) {
     const std::string path = dir + "/" + name;
     if (!IsDirectory(path)) continue;
@@ -405,6 +413,10 @@ Result<LogChunk> LocalBackend::ReadLog(const DispatchKey& key, const LogQuery& q
 
 }  // namespace
 }  // namespace local
+
+std::string InstalledSupervisor() {
+  return std::filesystem::read_symlink("/proc/self/exe").parent_path() / "muster-pod-supervisor";
+}
 
 Result<std::unique_ptr<Backend>> MakeLocalBackend(LocalOptions options) {
   auto backend = std::make_unique<local::LocalBackend>(std::move(options));

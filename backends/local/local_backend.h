@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,19 +22,26 @@ struct LocalCluster {
   /// cpu and memory default to those of this host; any other resource may be declared.
   ResourceList allocatable;
   LabelMap labels;
+  /// The user of jobs whose submitter has no account on this host; "": nobody, if there is one.
+  /// Only for a daemon that runs as root.
+  std::string job_account = {};
+  /// Whether root's jobs run as root; unset: yes, if the daemon runs as root (rule U62).
+  std::optional<bool> root_jobs = {};
 };
 
 struct LocalOptions {
   /// Created if absent. A lock lets one backend at a time use it.
   std::string state_dir;
-  /// The path of the program muster-pod-supervisor.
+  /// The path of the program muster-pod-supervisor (InstalledSupervisor).
   std::string supervisor_path;
   std::vector<LocalCluster> clusters;
+  /// Users that no job runs as, because files of the daemon belong to them.
+  std::vector<std::int64_t> reserved_users = {};
   /// These three must outlive the backend.
   const Clock* clock = nullptr;
   TimerService* timers = nullptr;
   Random* random = nullptr;
-  /// PATH and HOME of containers.
+  /// PATH of containers, and HOME of those that run as the daemon's own user.
   std::string search_path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
   std::string home = "/";
   /// The pause before a failed pod is replaced, doubled each time; Kubernetes' first delay.
@@ -45,6 +53,9 @@ struct LocalOptions {
   /// False: volumes by symbolic links, and the host's own name.
   bool use_namespaces = true;
 };
+
+/// muster-pod-supervisor in the directory of the running program, where it is installed.
+std::string InstalledSupervisor();
 
 /// Opens the state directory, adopts every attempt found there (pods run on; ends that came while
 /// no daemon ran are read from disk) and starts the backend's one thread, on which callbacks and

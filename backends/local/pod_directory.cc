@@ -34,6 +34,8 @@ namespace {
 
 // The descriptor under which the supervisor expects the locked file.
 constexpr int kAliveFd = 3;
+// Mode of our own files in a directory that containers pass through.
+constexpr unsigned kOurs = 0600;
 
 json::object IdentityJson(const PodIdentity& identity, std::int64_t sequence, WallTime created) {
   return {{"id", identity.id},       {"name", identity.name},   {"podSet", identity.pod_set},
@@ -118,7 +120,7 @@ Status WriteFiles(const std::string& dir, const BuiltPod& built) {
     if (Status wrote = WriteWholeFile(path, file.data, file.mode); !wrote.ok()) return wrote;
     if (Status given = Give(path, file.uid, file.gid); !given.ok()) return given;
   }
-  return WriteWholeFile(dir + "/spec.json", json::serialize(built.spec), 0600);
+  return WriteWholeFile(dir + "/spec.json", json::serialize(built.spec), kOurs);
 }
 
 Status Install(const std::string& staging, const std::string& dir) {
@@ -140,7 +142,7 @@ Status WritePodDirectory(const std::string& dir, const PodIdentity& identity, st
   if (Status made = MakeDirectories(staging, 0700); !made.ok()) return made;
   if (Status wrote = WriteFiles(staging, built); !wrote.ok()) return wrote;
   const std::string about = json::serialize(IdentityJson(identity, sequence, created));
-  if (Status wrote = WriteWholeFile(staging + "/pod.json", about); !wrote.ok()) return wrote;
+  if (Status wrote = WriteWholeFile(staging + "/pod.json", about, kOurs); !wrote.ok()) return wrote;
   if (::chmod(staging.c_str(), built.mode) != 0)
     return Unavailable("cannot set the mode of " + staging + ": " + std::strerror(errno));
   return Install(staging, dir);
@@ -150,13 +152,14 @@ Status WriteRefusedPod(const std::string& dir, const PodIdentity& identity, std:
                        WallTime created, const std::string& why) {
   const std::string staging = StagingOf(dir);
   if (Status cleared = RemoveTree(staging); !cleared.ok()) return cleared;
-  if (Status made = MakeDirectories(staging); !made.ok()) return made;
+  if (Status made = MakeDirectories(staging, 0700); !made.ok()) return made;
   const json::object status{{"pod", identity.name},      {"phase", "Failed"},
                             {"reason", "FailedToStart"}, {"message", why},
                             {"endedUs", created.us},     {"exitCode", 128}};
   const std::string about = json::serialize(IdentityJson(identity, sequence, created));
-  if (Status wrote = WriteWholeFile(staging + "/pod.json", about); !wrote.ok()) return wrote;
-  if (Status wrote = WriteWholeFile(staging + "/status.json", json::serialize(status)); !wrote.ok())
+  if (Status wrote = WriteWholeFile(staging + "/pod.json", about, kOurs); !wrote.ok()) return wrote;
+  if (Status wrote = WriteWholeFile(staging + "/status.json", json::serialize(status), kOurs);
+      !wrote.ok())
     return wrote;
   return Install(staging, dir);
 }
@@ -235,7 +238,7 @@ bool SupervisorLives(const std::string& dir) {
 }
 
 Status RequestStop(const std::string& dir, SupervisorId supervisor, std::int64_t grace_ms) {
-  Status wrote = WriteWholeFile(dir + "/stop", std::to_string(grace_ms));
+  Status wrote = WriteWholeFile(dir + "/stop", std::to_string(grace_ms), kOurs);
   // The caller may have read the status before the supervisor wrote its pid; read it again. If the
   // pid is still missing, the supervisor has yet to look for the file `stop` and will find it.
   if (supervisor.pid == 0) {
@@ -294,7 +297,7 @@ Status WriteLostStatus(const std::string& dir, const PodOnDisk& pod, WallTime no
     container["exitCode"] = 128 + SIGKILL;
     container["signal"] = SIGKILL;
   }
-  return WriteWholeFile(dir + "/status.json", json::serialize(status));
+  return WriteWholeFile(dir + "/status.json", json::serialize(status), kOurs);
 }
 
 std::vector<std::string> ContainersOf(const std::string& dir) {

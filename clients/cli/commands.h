@@ -93,12 +93,35 @@ int QuotaGet(Session& session, const QuotaKey& key);
 int QuotaSet(Session& session, const QuotaEdit& edit);
 
 struct AuditOptions {
-  std::string since;       // RFC 3339, or how long ago: "2h"; "" for any time
-  std::int64_t limit = 0;  // 0: the server's
-  std::string output;      // "", json, yaml
+  std::string since, until;        // RFC 3339, or how long ago: "2h"; "" for any time
+  std::string user, verb, object;  // "" for any
+  std::int64_t limit = 0;          // 0: the server's
+  std::string output;              // "", wide, json, yaml
+  /// Checks the chain of hashes over the whole trail instead of showing it.
+  bool verify = false;
+  std::string export_file;  // "" or where all rows that match go as JSON lines; "-": the output
 };
-/// Who changed what, the newest entry last.
+/// Who asked for what, the newest entry last. With `verify` 1 is the exit code of a broken chain.
 int Audit(Session& session, const AuditOptions& options);
+
+/// Who the caller is for the server. `output` is "", json or yaml.
+int WhoAmI(Session& session, const std::string& output);
+struct TokenOptions {
+  std::string user, ttl, description;  // "": the caller, the server's default, none
+  std::vector<std::string> groups;
+};
+/// Prints the new token alone on stdout.
+int TokenCreate(Session& session, const TokenOptions& options);
+int TokenList(Session& session);
+int TokenRevoke(Session& session, const std::vector<std::string>& names);
+struct CanIOptions {
+  std::string verb, resource, name, subresource;  // resource: a kind, PLURAL.GROUP or a /path
+  bool list = false;
+};
+/// Prints yes or no (exit status 1), or with `list` every rule of the caller in the namespace.
+int CanI(Session& session, const CanIOptions& options);
+/// Which server, which way, who the caller is there, and why something is refused.
+int DoctorAuth(Session& session);
 
 int ClusterList(Session& session, const std::string& output);
 int ClusterDescribe(Session& session, const std::string& name, const std::string& output);
@@ -150,6 +173,16 @@ struct SimulateOptions {
 };
 /// Plays jobs against queues on a virtual clock, on this machine; no server is asked.
 int Simulate(const SimulateOptions& options);
+
+struct LoginOptions {
+  std::string issuer, client_id, scopes;  // "": as the configuration file says
+  bool renew = false;                     // only renew the tokens that are kept
+};
+/// Logs in at an OpenID Connect provider by its device code, and keeps the tokens for later
+/// commands to this server (rule U57).
+int Login(Session& session, const LoginOptions& options);
+/// Forgets the tokens of Login.
+int Logout();
 
 /// The versions of this program and (unless `client_only`) of the server.
 int Version(Session& session, bool client_only);

@@ -3,8 +3,8 @@
 // `describe` of a job prints its view and then what the paths below it tell: conditions, pods, its
 // own events and the events of the member that runs it. Only the view is required. The other three
 // are left out if they cannot be read, because the history may have been removed and the member may
-// not answer. `describe` of a placement is laid out as kubectl does it (describe_page.h); all other
-// objects are printed as YAML.
+// not answer. `describe` of a placement or a Secret is laid out as kubectl does it
+// (describe_page.h); all other objects are printed as YAML.
 #include <algorithm>
 #include <cstdio>
 
@@ -100,6 +100,11 @@ int DescribeJob(Session& session, const std::string& name) {
   return 0;
 }
 
+std::string PageOf(const Kind& kind, const json::value& object) {
+  if (kind.is_placement()) return PlacementPage(object);
+  return kind.is_secret() ? SecretPage(object) : VisibleYaml(object);
+}
+
 // Null, with the exit status in `*exit`, after an error message.
 const Kind* KindOrError(const std::string& name, int* exit) {
   const Kind* kind = FindKind(name);
@@ -124,8 +129,7 @@ int Describe(Session& session, const NamedOptions& options) {
     if (!object.ok())
       exit = std::max(exit, PrintFailure(object.failure()));
     else
-      std::fputs((kind->is_placement() ? PlacementPage(*object) : VisibleYaml(*object)).c_str(),
-                 stdout);
+      std::fputs(PageOf(*kind, *object).c_str(), stdout);
   }
   return exit;
 }

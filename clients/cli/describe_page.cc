@@ -8,10 +8,12 @@
 
 #include <algorithm>
 #include <cctype>
+#include <map>
 
 #include "clients/cli/durations.h"
 #include "clients/lib/job_view.h"
 #include "clients/lib/visible_text.h"
+#include "schedd/text/base64.h"
 #include "schedd/text/lenient.h"
 
 namespace muster::cli {
@@ -209,6 +211,36 @@ std::string PlacementPage(const json::value& object) {
   }
   page.Members(0, rest);
   return page.Render() + EventsOf(object);
+}
+
+// In the layout of kubectl's secretDescriber. What is no base64 is counted as it stands.
+std::string SecretPage(const json::value& object) {
+  DescribePage page;
+  page.Line(0, "Name", client::PathText(object, "metadata.name"));
+  page.Line(0, "Namespace", client::PathText(object, "metadata.namespace"));
+  page.Pairs("Labels", FindObject(object, {"metadata", "labels"}), "=");
+  json::object annotations;
+  if (const json::object* all = FindObject(object, {"metadata", "annotations"})) annotations = *all;
+  annotations.erase("kubectl.kubernetes.io/last-applied-configuration");
+  page.Pairs("Annotations", &annotations, ": ");
+  page.Heading(0, "");
+  page.Line(0, "Type", client::PathText(object, "type"));
+  std::map<std::string, std::size_t> sizes;
+  for (const auto& [member, encoded] : {std::pair{"data", true}, {"stringData", false}}) {
+    const json::object* values = FindObject(object, {member});
+    if (values == nullptr) continue;
+    for (const json::key_value_pair& one : *values) {
+      const std::string text =
+          one.value().is_string() ? std::string(one.value().get_string()) : WriteJson(one.value());
+      const auto bytes = encoded ? DecodeBase64(text) : std::nullopt;
+      sizes[std::string(one.key())] = bytes ? bytes->size() : text.size();
+    }
+  }
+  page.Heading(0, "");
+  page.Heading(0, "Data");
+  page.Heading(0, "====");
+  for (const auto& [key, size] : sizes) page.Line(0, key, std::to_string(size) + " bytes");
+  return page.Render();
 }
 
 }  // namespace muster::cli

@@ -38,4 +38,9 @@ std::string TitleOf(std::string_view key);
 /// events that follow from its conditions.
 std::string PlacementPage(const json::value& object);
 
+/// `describe` of a Secret: the keys of its data with their sizes, as kubectl prints it, and none of
+/// the values. Annotations are left out where they may repeat the values
+/// (kubectl.kubernetes.io/last-applied-configuration).
+std::string SecretPage(const json::value& object);
+
 }  // namespace muster::cli

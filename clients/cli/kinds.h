@@ -28,6 +28,7 @@ struct Kind {
   bool namespaced;
   std::vector<KindColumn> columns;
   bool is_job() const { return std::string_view(plural) == "jobs"; }
+  bool is_secret() const { return std::string_view(plural) == "secrets"; }
   bool is_placement() const { return std::string_view(plural).ends_with("resourceplacements"); }
 };
 

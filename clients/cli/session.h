@@ -11,6 +11,7 @@ namespace muster::cli {
 /// Exit statuses beside 0 and those of client::ExitCodeOf (rule C2).
 inline constexpr int kRefused = 1;
 inline constexpr int kBadUsage = 2;
+inline constexpr int kNotReached = 3;
 inline constexpr int kTimedOut = 124;  // as timeout(1)
 
 /// The connection to the server and the namespace of one invocation.

@@ -1,10 +1,11 @@
 // The methods of ApiClient: every call of the commands goes through SendWithRetries.
 //
-// A request carries the user's name (X-Muster-User), the bearer token if there is one and, for a
-// POST that may be repeated, an Idempotency-Key. Two kinds of failure are handled below the caller:
-// HttpClient repeats a repeatable request once when the connection breaks, and SendWithRetries
-// waits and sends it again when the server answers 429 or 503 with Retry-After. All other failures
-// reach the command as a Failure, which decides its exit status.
+// A request carries the bearer token if there is one (over the Unix socket the kernel says who
+// asks), whom to act as and, for a POST that may be repeated, an Idempotency-Key. Two kinds of
+// failure are handled below the caller: HttpClient repeats a repeatable request once when the
+// connection breaks, and SendWithRetries waits and sends it again when the server answers 429 or
+// 503 with Retry-After. All other failures reach the command as a Failure, which decides its exit
+// status.
 #include "clients/lib/api_client.h"
 
 #include <poll.h>
@@ -72,19 +73,29 @@ Failure FailureOf(const HttpResponse& response) {
 
 std::string JobPath(std::string_view id) { return "/v1/jobs/" + PercentEncode(id); }
 
-ApiClient::ApiClient(Settings settings) : settings_(std::move(settings)), http_(settings_.server) {}
+ApiClient::ApiClient(Settings settings)
+    : settings_(std::move(settings)), http_(settings_.server, settings_.tls) {}
+
+Outcome<Credential> ApiClient::CurrentCredential() {
+  if (settings_.source == nullptr) return Credential{settings_.token, "", ""};
+  return settings_.source->Get();
+}
 
 // `repeatable` is what both HttpClient and SendWithRetries ask before they send a request twice:
 // all methods but POST are idempotent, and a POST is if it has an Idempotency-Key.
-HttpRequest ApiClient::Prepare(const Call& call) const {
+HttpRequest ApiClient::Prepare(const Call& call, const std::string& token) const {
   HttpRequest out;
   out.method = call.method;
   out.target = call.target;
   out.body = call.body;
   if (!call.body.empty()) out.content_type = "application/json";
-  out.headers.emplace_back("X-Muster-User", settings_.user);
-  if (!settings_.token.empty())
-    out.headers.emplace_back("Authorization", "Bearer " + settings_.token);
+  if (!settings_.as_user.empty()) out.headers.emplace_back("Impersonate-User", settings_.as_user);
+  for (const std::string& group : settings_.as_groups)
+    out.headers.emplace_back("Impersonate-Group", group);
+  if (!token.empty())
+    out.headers.emplace_back("Authorization", "Bearer " + token);
+  else if (settings_.source == nullptr)
+    out.signer = settings_.signer;
   if (!call.idempotency_key.empty())
     out.headers.emplace_back("Idempotency-Key", call.idempotency_key);
   out.repeatable = call.method != "POST" || !call.idempotency_key.empty();
@@ -94,7 +105,11 @@ HttpRequest ApiClient::Prepare(const Call& call) const {
 // Streams have no deadline unless the call has one, because a follower may wait for hours. A retry
 // that could not begin before the call's deadline is not made; the caller gets the refusal.
 Outcome<HttpResponse> ApiClient::SendWithRetries(const Call& call, const BodySink* sink) {
-  const HttpRequest request = Prepare(call);
+  Outcome<Credential> credential = CurrentCredential();
+  if (!credential.ok()) return credential.failure();
+  if (!credential->certificate_pem.empty())
+    http_.ShowCertificate(credential->certificate_pem, credential->key_pem);
+  const HttpRequest request = Prepare(call, credential->token);
   for (int attempt = 0;; ++attempt) {
     std::int64_t deadline = call.deadline_ms;
     if (deadline == 0 && sink == nullptr) deadline = NowMs() + kCallMs;

@@ -31,6 +31,8 @@ class ApiClient {
   explicit ApiClient(Settings settings);
 
   const Settings& settings() const { return settings_; }
+  /// What a request shows now: the token of the settings, or what its source gives.
+  Outcome<Credential> CurrentCredential();
 
   /// GET of a JSON document.
   Outcome<json::value> Get(const std::string& target);
@@ -49,7 +51,7 @@ class ApiClient {
   Outcome<std::vector<json::value>> ListAll(const std::string& path, Query query);
 
  private:
-  HttpRequest Prepare(const Call& call) const;
+  HttpRequest Prepare(const Call& call, const std::string& token) const;
   /// Sends `call`, and again while the server asks for a retry. With a `sink`, the body of a 2xx
   /// answer goes there, and there is no deadline but the call's own.
   Outcome<HttpResponse> SendWithRetries(const Call& call, const BodySink* sink = nullptr);

@@ -2,6 +2,8 @@
 // whole address and what is wrong with it, because it may come from a flag, a variable or a file.
 #include "clients/lib/endpoint.h"
 
+#include <arpa/inet.h>
+
 #include <charconv>
 
 namespace muster::client {
@@ -19,8 +21,19 @@ Error BadUrl(std::string_view url, const std::string& why) {
 // An IPv6 address stands in brackets, as in a URL.
 std::string Endpoint::ToString() const {
   if (!unix_path.empty()) return "unix:" + unix_path;
+  return (tls ? "https://" : "http://") + Authority();
+}
+
+std::string Endpoint::Authority() const {
   const bool v6 = host.find(':') != std::string::npos;
-  return "http://" + (v6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
+  return (v6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
+}
+
+// A name other than localhost may lead anywhere.
+bool Endpoint::IsLocal() const {
+  unsigned char bytes[4];
+  if (!unix_path.empty() || host == "localhost" || host == "::1") return true;
+  return host.starts_with("127.") && ::inet_pton(AF_INET, host.c_str(), bytes) == 1;
 }
 
 // The steps: unix sockets are taken first; then the scheme is removed, a trailing slash too; what
@@ -35,12 +48,13 @@ Result<Endpoint> ParseServerUrl(std::string_view url) {
       return BadUrl(url, "names no absolute socket path");
     return out;
   }
-  if (rest.starts_with("https://"))
-    return BadUrl(url, "uses https, which this version does not support");
-  if (rest.starts_with("http://"))
+  if (rest.starts_with("https://")) {
+    rest.remove_prefix(8);
+    out.tls = true;
+  } else if (rest.starts_with("http://"))
     rest.remove_prefix(7);
   else if (rest.find("://") != std::string_view::npos)
-    return BadUrl(url, "is neither http:// nor unix:");
+    return BadUrl(url, "is neither http://, https:// nor unix:");
   while (rest.ends_with('/')) rest.remove_suffix(1);
   if (rest.find_first_of("/?#@ ") != std::string_view::npos) {
     return BadUrl(url, "may only have a host and a port");

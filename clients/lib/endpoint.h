@@ -13,14 +13,18 @@ namespace muster::client {
 struct Endpoint {
   std::string host = "127.0.0.1";
   int port = 8686;
+  bool tls = false;       // https
   std::string unix_path;  // if not empty, this socket is used instead of host and port
   /// As a user would write it, for messages.
   std::string ToString() const;
+  /// HOST:PORT, an IPv6 address in brackets.
+  std::string Authority() const;
+  /// True if what is sent there does not leave this host.
+  bool IsLocal() const;
 };
 
-/// Accepts "http://HOST[:PORT]", "HOST:PORT", "http://[::1]:8686" and "unix:/path/to.sock"; the
-/// port defaults to 8686. Errors: https (not supported by this version), a path or user info, a bad
-/// port.
+/// Accepts "http://HOST[:PORT]", "https://HOST[:PORT]", "HOST:PORT" (http), "http://[::1]:8686" and
+/// "unix:/path/to.sock"; the port defaults to 8686. Errors: a path or user info, a bad port.
 Result<Endpoint> ParseServerUrl(std::string_view url);
 
 using muster::PercentEncode;

@@ -21,7 +21,7 @@
 #include <optional>
 #include <vector>
 
-#include "clients/lib/socket_stream.h"
+#include "clients/lib/wire_stream.h"
 
 namespace muster::client {
 namespace {
@@ -81,15 +81,16 @@ int ConnectSocket(int family, const sockaddr* address, socklen_t size, std::int6
 
 // The Host header of a unix socket is "localhost", because HTTP/1.1 demands one. A POST or PUT
 // without a body still says Content-Length: 0.
-http::request<http::string_body> BuildRequest(const HttpRequest& from, const Endpoint& endpoint) {
+http::request<http::string_body> BuildRequest(const HttpRequest& from, const Endpoint& endpoint,
+                                              const std::string& authorization) {
   http::request<http::string_body> out;
   out.method_string(from.method);
   out.target(from.target);
   out.version(11);
-  out.set(http::field::host,
-          endpoint.unix_path.empty() ? endpoint.ToString().substr(7) : "localhost");
+  out.set(http::field::host, endpoint.unix_path.empty() ? endpoint.Authority() : "localhost");
   out.set(http::field::user_agent, "muster-client/0.1");
-  for (const auto& [name, value] : from.headers) out.set(name, value);
+  for (const auto& [name, value] : from.headers) out.insert(name, value);
+  if (!authorization.empty()) out.set(http::field::authorization, authorization);
   if (!from.body.empty() || from.method == "POST" || from.method == "PUT") {
     if (!from.content_type.empty()) out.set(http::field::content_type, from.content_type);
     out.body() = from.body;
@@ -117,12 +118,41 @@ std::int64_t NowMs() {
 
 struct HttpClient::Connection {
   explicit Connection(int fd) : stream(fd) {}
-  SocketStream stream;
+  WireStream stream;
   boost::beast::flat_buffer buffer;
 };
 
-HttpClient::HttpClient(Endpoint endpoint) : endpoint_(std::move(endpoint)) {}
+HttpClient::HttpClient(Endpoint endpoint, TlsSettings tls)
+    : endpoint_(std::move(endpoint)), tls_(std::move(tls)) {}
 HttpClient::~HttpClient() = default;
+
+void HttpClient::ShowCertificate(const std::string& certificate_pem, const std::string& key_pem) {
+  if (tls_.certificate_pem == certificate_pem && tls_.key_pem == key_pem) return;
+  tls_.certificate_pem = certificate_pem;
+  tls_.key_pem = key_pem;
+  connection_.reset();
+}
+
+// The deadline of the handshake is the call's, and at most that of connecting. A server whose
+// certificate is not trusted is not asked anything.
+Failure HttpClient::Secure(std::int64_t deadline_ms, bool* connected) {
+  *connected = true;
+  if (!endpoint_.tls) return {};
+  const std::int64_t limit = NowMs() + kConnectMs;
+  SocketStream& socket = connection_->stream.socket;
+  socket.set_deadline(deadline_ms != 0 && deadline_ms < limit ? deadline_ms : limit);
+  bool timed_out = false;
+  auto opened = TlsStream::Open(socket, tls_, endpoint_.host, &timed_out);
+  if (opened.ok()) {
+    connection_->stream.tls = std::move(opened).value();
+    return {};
+  }
+  *connected = false;
+  connection_.reset();
+  if (timed_out) return TimedOut(endpoint_);
+  if (opened.error().code == Code::kInvalidArgument) return LocalFailure(opened.error().detail);
+  return Unreachable(endpoint_, opened.error().detail);
+}
 
 // Numeric addresses are tried first without a resolver, which costs milliseconds. Every address of
 // a name is tried in turn.
@@ -158,8 +188,7 @@ Failure HttpClient::Connect(std::int64_t deadline_ms, bool* connected) {
   }
   if (fd < 0) return Unreachable(endpoint_, std::strerror(errno));
   connection_ = std::make_unique<Connection>(fd);
-  *connected = true;
-  return {};
+  return Secure(deadline_ms, connected);
 }
 
 Outcome<HttpResponse> HttpClient::Send(const HttpRequest& request, std::int64_t deadline_ms,
@@ -181,6 +210,16 @@ Outcome<HttpResponse> HttpClient::Send(const HttpRequest& request, std::int64_t 
 Outcome<HttpResponse> HttpClient::SendOnce(const HttpRequest& request, std::int64_t deadline_ms,
                                            const BodySink* sink, bool* may_repeat) {
   *may_repeat = false;
+  std::string authorization;
+  if (request.signer) {
+    Result<std::string> given = request.signer(request);
+    if (!given.ok()) return LocalFailure(given.error().detail);
+    authorization = std::move(given).value();
+    if (!authorization.empty() && !endpoint_.tls && !endpoint_.IsLocal()) {
+      return LocalFailure("credentials are not sent to " + endpoint_.ToString() +
+                          " in plain text; use https://");
+    }
+  }
   if (connection_ == nullptr) {
     bool connected = false;
     Failure failure = Connect(deadline_ms, &connected);
@@ -188,14 +227,17 @@ Outcome<HttpResponse> HttpClient::SendOnce(const HttpRequest& request, std::int6
   }
   // Moved out of the member, so that every early return closes the connection.
   std::unique_ptr<Connection> connection = std::move(connection_);
-  connection->stream.set_deadline(deadline_ms);
+  connection->stream.socket.set_deadline(deadline_ms);
   const auto broken = [&](const ErrorCode& ec) -> Failure {
     if (ec == boost::asio::error::timed_out) return TimedOut(endpoint_);
     *may_repeat = request.repeatable;
+    // TLS 1.3 tells that it refuses a client's certificate in place of the answer.
+    const TlsStream* tls = connection->stream.tls.get();
+    if (tls != nullptr && !tls->problem().empty()) return Unreachable(endpoint_, tls->problem());
     return Unreachable(endpoint_, "the connection broke (" + ec.message() + ")");
   };
   ErrorCode ec;
-  const http::request<http::string_body> message = BuildRequest(request, endpoint_);
+  const http::request<http::string_body> message = BuildRequest(request, endpoint_, authorization);
   http::write(connection->stream, message, ec);
   if (ec && ec != boost::asio::error::broken_pipe && ec != boost::asio::error::connection_reset)
     return broken(ec);

@@ -1,5 +1,5 @@
-// A small synchronous HTTP/1.1 client: one keep-alive connection over TCP or a unix socket, whole
-// answers or streams, a deadline on every call. It parses with Boost.Beast, which only
+// A small synchronous HTTP/1.1 client: one keep-alive connection over TCP, TLS or a unix socket,
+// whole answers or streams, a deadline on every call. It parses with Boost.Beast, which only
 // http_client.cc sees.
 //
 // Not thread-safe: one client per thread.
@@ -13,10 +13,17 @@
 #include <utility>
 #include <vector>
 
+#include "clients/lib/deadline.h"
 #include "clients/lib/endpoint.h"
 #include "clients/lib/outcome.h"
+#include "clients/lib/tls_client.h"
 
 namespace muster::client {
+
+struct HttpRequest;
+/// Gives the value of the Authorization header for one sending of a request; "": none. An error is
+/// a sentence for the user.
+using RequestSigner = std::function<Result<std::string>(const HttpRequest& request)>;
 
 struct HttpRequest {
   std::string method = "GET";
@@ -28,6 +35,9 @@ struct HttpRequest {
   /// Idempotency-Key). If the connection of such a request breaks, the client connects again and
   /// repeats the request once.
   bool repeatable = false;
+  /// Asked before each sending, also of a repeated request: a munge credential counts once. May be
+  /// null.
+  RequestSigner signer = {};
 };
 
 struct HttpResponse {
@@ -42,16 +52,17 @@ struct HttpResponse {
 /// knows that it is subscribed.
 using BodySink = std::function<bool(std::string_view part)>;
 
-/// Monotonic milliseconds, the scale of deadlines.
-std::int64_t NowMs();
-
 /// One connection to one server.
 class HttpClient {
  public:
-  explicit HttpClient(Endpoint endpoint);
+  /// `tls` is used if the endpoint speaks https.
+  explicit HttpClient(Endpoint endpoint, TlsSettings tls = {});
   ~HttpClient();
   HttpClient(const HttpClient&) = delete;
   HttpClient& operator=(const HttpClient&) = delete;
+
+  /// The certificate that further connections show to the server; ends the present one.
+  void ShowCertificate(const std::string& certificate_pem, const std::string& key_pem);
 
   /// Sends and waits for the whole answer, or until `deadline_ms` (NowMs() scale; 0: none). With a
   /// `sink` the body of a 2xx answer goes there as it arrives. Any status is a response; Failures
@@ -66,8 +77,11 @@ class HttpClient {
                                  const BodySink* sink, bool* may_repeat);
   /// Sets `connection_`. The Failure means something only if `*connected` is false.
   Failure Connect(std::int64_t deadline_ms, bool* connected);
+  /// The TLS of a new connection; as Connect.
+  Failure Secure(std::int64_t deadline_ms, bool* connected);
 
   Endpoint endpoint_;
+  TlsSettings tls_;
   std::unique_ptr<Connection> connection_;
 };
 

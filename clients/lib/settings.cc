@@ -1,71 +1,23 @@
-// Finds the server, the token, the namespace and the user from the four sources of rule C3: flag,
-// environment variable, configuration file, default. The file is read first, so that a broken file
-// is an error even where a flag would win: a user should learn of it at once. A file with a token
-// must be readable by its owner alone.
+// Finds the server, the token, the namespace and whom to act as from the four sources of rule C3:
+// flag, environment variable, configuration file, default. The file is read first, so that a broken
+// file is an error even where a flag would win: a user should learn of it at once. A file with a
+// token must be readable by its owner alone. A token never leaves this host in plain text (rule
+// U44).
 #include "clients/lib/settings.h"
 
 #include <pwd.h>
-#include <sys/stat.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
-#include <fstream>
-#include <sstream>
 
-#include "schedd/text/yaml.h"
+#include "clients/lib/munge_credential.h"
+#include "clients/lib/settings_file.h"
 
 namespace muster::client {
 namespace {
-
-struct FileSettings {
-  std::string server, grpc, token, ns;
-};
-
-// One `key: value` line of the file. Unknown keys are refused, so that a misspelt `tokn:` is
-// noticed.
-Status TakeKey(const json::key_value_pair& entry, const std::string& path, FileSettings* out) {
-  const std::string key(entry.key());
-  if (!entry.value().is_string()) return InvalidArgument(path + ": " + key + " must be text");
-  const std::string value(entry.value().get_string());
-  if (key == "server")
-    out->server = value;
-  else if (key == "grpc")
-    out->grpc = value;
-  else if (key == "token")
-    out->token = value;
-  else if (key == "namespace")
-    out->ns = value;
-  else
-    return InvalidArgument(path + ": unknown key \"" + key +
-                           "\" (known: server, grpc, token, namespace)");
-  return Done{};
-}
-
-// An absent file is no error: it gives empty settings.
-Result<FileSettings> ReadFile(const std::string& path) {
-  FileSettings out;
-  struct stat info {};
-  if (path.empty() || stat(path.c_str(), &info) != 0) return out;
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream text;
-  text << in.rdbuf();
-  if (!in) return InvalidArgument(path + ": cannot be read");
-  Result<std::vector<json::value>> documents = ParseYaml(text.str());
-  if (!documents.ok()) return InvalidArgument(path + ": " + documents.error().detail);
-  if (documents->empty()) return out;
-  if (documents->size() != 1 || !documents->front().is_object()) {
-    return InvalidArgument(path + ": must be one mapping of server, grpc, token, namespace");
-  }
-  for (const json::key_value_pair& entry : documents->front().get_object()) {
-    Status taken = TakeKey(entry, path, &out);
-    if (!taken.ok()) return taken.error();
-  }
-  if (!out.token.empty() && (info.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
-    return InvalidArgument(path +
-                           ": holds a token but other users may read it; run chmod 600 on it");
-  }
-  return out;
-}
 
 // The first text that is not empty; `d` may be empty.
 std::string FirstOf(const std::string& a, const std::string& b, const std::string& c,
@@ -73,6 +25,87 @@ std::string FirstOf(const std::string& a, const std::string& b, const std::strin
   if (!a.empty()) return a;
   if (!b.empty()) return b;
   return c.empty() ? d : c;
+}
+
+// True if a process accepts connections there. A daemon that is stopped leaves no socket, and one
+// that was killed leaves one that refuses.
+bool SomebodyAnswers(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof address.sun_path) return false;
+  path.copy(address.sun_path, path.size());
+  const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (fd < 0) return false;
+  const bool answers =
+      ::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 ||
+      errno == EAGAIN;
+  ::close(fd);
+  return answers;
+}
+
+// "grpcs://HOST:PORT", "grpc://HOST:PORT", "unix:PATH", which is plain, or HOST:PORT, which speaks
+// TLS if the server does.
+void TakeGrpcAddress(std::string_view text, Settings* out) {
+  out->grpc_tls = out->server.tls && !text.starts_with("unix:");
+  if (text.starts_with("grpcs://")) {
+    out->grpc_tls = true;
+    text.remove_prefix(8);
+  } else if (text.starts_with("grpc://")) {
+    out->grpc_tls = false;
+    text.remove_prefix(7);
+  }
+  out->grpc = std::string(text);
+}
+
+// Where gRPC is by default: beside a server that is asked by https, or on this host. The daemon
+// puts gRPC's socket beside that of REST.
+std::string DefaultGrpc(const Endpoint& server) {
+  if (!server.unix_path.empty()) {
+    const std::string path =
+        server.unix_path.substr(0, server.unix_path.rfind('/')) + "/muster-grpc.sock";
+    if (SomebodyAnswers(path)) return "unix:" + path;
+  }
+  if (!server.tls) return "127.0.0.1:8687";
+  Endpoint beside = server;
+  beside.port = 8687;
+  return beside.Authority();
+}
+
+Status TakeTls(const SettingFlags& flags, const EnvLookup& env, const FileSettings& file,
+               Settings* out) {
+  TlsSettings& tls = out->tls;
+  tls.ca_file = FirstOf(flags.ca, env("MUSTER_CA"), file.ca, "");
+  tls.certificate_file = FirstOf(flags.certificate, env("MUSTER_CERT"), file.certificate, "");
+  tls.key_file = FirstOf(flags.key, env("MUSTER_KEY"), file.key, "");
+  tls.skip_verify = file.skip_verify;
+  if (tls.certificate_file.empty() != tls.key_file.empty()) {
+    return InvalidArgument(
+        "a client certificate needs both its certificate (--cert, MUSTER_CERT, cert:) and its key "
+        "(--key, MUSTER_KEY, key:)");
+  }
+  if (tls.skip_verify && out->server.tls) {
+    out->warning = "insecure-skip-tls-verify is set: " + out->server.ToString() +
+                   " may be anybody, and may read the credentials";
+  }
+  return Done{};
+}
+
+// What signs requests that have no token. kInvalidArgument: `auth` names no way to sign.
+Result<RequestSigner> ChooseSigner(const FileSettings& file, const EnvLookup& env,
+                                   const Settings& settings) {
+  const std::string auth = FirstOf(env("MUSTER_AUTH"), file.auth, "", "");
+  if (auth == "munge") {
+    const std::string socket = FirstOf(env("MUSTER_AUTH_SOCKET"), file.munge_socket, "", "");
+    return RequestSigner([socket](const HttpRequest& request) {
+      return MungeAuthorization(request.method, request.target, request.body, socket);
+    });
+  }
+  if (!auth.empty()) {
+    return InvalidArgument("auth (MUSTER_AUTH): \"" + auth + "\" is not known (known: munge)");
+  }
+  const std::string login = LoginFile(env);
+  if (login.empty()) return RequestSigner();
+  return LoginSigner(login, settings.server.ToString());
 }
 
 }  // namespace
@@ -98,20 +131,65 @@ std::string CurrentUser() {
   return entry != nullptr ? std::string(entry->pw_name) : std::to_string(uid);
 }
 
+std::vector<std::string> DefaultSockets(const EnvLookup& env, bool root) {
+  std::vector<std::string> out;
+  const auto add = [&out](const std::string& directory, const char* below) {
+    if (!directory.empty()) out.push_back(directory + below + "/run/muster.sock");
+  };
+  add(env("MUSTER_DATA_DIR"), "");
+  if (!root) {
+    const std::string state = env("XDG_STATE_HOME");
+    if (!state.empty())
+      add(state, "/muster");
+    else
+      add(env("HOME"), "/.local/state/muster");
+  }
+  add("/var/lib/muster", "");
+  return out;
+}
+
+Endpoint DefaultServer(const std::vector<std::string>& sockets) {
+  for (const std::string& path : sockets) {
+    if (!SomebodyAnswers(path)) continue;
+    Endpoint found;
+    found.unix_path = path;
+    return found;
+  }
+  return {};
+}
+
 Result<Settings> LoadSettings(const SettingFlags& flags, const EnvLookup& env,
                               const std::string& config_file) {
-  Result<FileSettings> file = ReadFile(config_file);
+  Result<FileSettings> file = ReadSettingsFile(config_file);
   if (!file.ok()) return file.error();
   Settings out;
-  const std::string url =
-      FirstOf(flags.server, env("MUSTER_URL"), file->server, "http://127.0.0.1:8686");
-  Result<Endpoint> endpoint = ParseServerUrl(url);
-  if (!endpoint.ok()) return endpoint.error();
-  out.server = std::move(endpoint).value();
-  out.grpc = FirstOf("", env("MUSTER_GRPC"), file->grpc, "127.0.0.1:8687");
+  const std::string url = FirstOf(flags.server, env("MUSTER_URL"), file->server, "");
+  if (url.empty()) {
+    out.server = DefaultServer(DefaultSockets(env, geteuid() == 0));
+  } else {
+    Result<Endpoint> endpoint = ParseServerUrl(url);
+    if (!endpoint.ok()) return endpoint.error();
+    out.server = std::move(endpoint).value();
+  }
+  TakeGrpcAddress(FirstOf("", env("MUSTER_GRPC"), file->grpc, DefaultGrpc(out.server)), &out);
+  if (const Status taken = TakeTls(flags, env, *file, &out); !taken.ok()) return taken.error();
   out.token = FirstOf("", env("MUSTER_TOKEN"), file->token, "");
+  if (out.token.empty() && !file->token_file.empty()) {
+    out.source = std::make_shared<CredentialSource>(CredentialSource::OfFile(file->token_file));
+  } else if (out.token.empty() && !file->exec.command.empty()) {
+    out.source = std::make_shared<CredentialSource>(CredentialSource::OfPlugin(file->exec));
+  }
+  if ((!out.token.empty() || out.source != nullptr) && !out.server.tls && !out.server.IsLocal()) {
+    return InvalidArgument("credentials are not sent to " + out.server.ToString() +
+                           " in plain text; use https://");
+  }
   out.ns = FirstOf(flags.ns, env("MUSTER_NAMESPACE"), file->ns, "default");
-  out.user = CurrentUser();
+  out.as_user = FirstOf(flags.as_user, env("MUSTER_AS"), "", "");
+  out.as_groups = flags.as_groups;
+  out.oidc = file->oidc;
+  Result<RequestSigner> signer = ChooseSigner(*file, env, out);
+  if (!signer.ok()) return signer.error();
+  out.signer = std::move(signer).value();
   return out;
 }
 

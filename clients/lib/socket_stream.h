@@ -14,7 +14,7 @@
 #include <cerrno>
 #include <cstdint>
 
-#include "clients/lib/http_client.h"
+#include "clients/lib/deadline.h"
 
 namespace muster::client {
 
@@ -32,6 +32,11 @@ class SocketStream {
 
   /// NowMs() scale; 0: none.
   void set_deadline(std::int64_t deadline_ms) { deadline_ms_ = deadline_ms; }
+
+  /// Sends what the socket takes at once, and drops the rest.
+  void SendNow(const void* bytes, std::size_t size) const {
+    (void)!::send(fd_, bytes, size, MSG_NOSIGNAL | MSG_DONTWAIT);
+  }
 
   template <class Buffers>
   std::size_t read_some(const Buffers& buffers, ErrorCode& ec) {

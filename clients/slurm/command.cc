@@ -78,6 +78,8 @@ std::optional<client::Settings> FindServer(const char* command) {
     PrintError(command, settings.error().detail);
     return std::nullopt;
   }
+  if (!settings->warning.empty())
+    std::fprintf(stderr, "%s: warning: %s\n", command, settings->warning.c_str());
   return std::move(settings).value();
 }
 

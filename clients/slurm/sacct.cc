@@ -358,7 +358,8 @@ int Show(SacctOptions options) {
   client::ApiClient api(*settings);
   for (std::string& user : options.users) user = UserName(user);
   const bool own_only = !options.all_users && options.users.empty() && options.jobs.empty();
-  if (own_only && settings->user != "root") options.users.push_back(settings->user);
+  const std::string self = settings->as_user.empty() ? client::CurrentUser() : settings->as_user;
+  if (own_only && self != "root") options.users.push_back(self);
   JobList list;
   client::Query query;
   if (options.users.size() == 1) query.Add("user", options.users[0]);

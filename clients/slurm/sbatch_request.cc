@@ -2,7 +2,7 @@
 //
 // The script is a file, standard input, or the command of --wrap. The request carries sbatch's
 // options as explicit fields, so the server does not read the #SBATCH lines again with another
-// precedence. The environment goes along as --export says (rule B11); ALL leaves out MUSTER_TOKEN,
+// precedence. The environment goes along as --export says (rule B11); MUSTER_TOKEN is left out,
 // because the manifest is stored and can be read by others.
 #include "clients/slurm/sbatch_request.h"
 
@@ -87,16 +87,19 @@ bool IsVariableName(std::string_view name) {
   return true;
 }
 
+// The token of the caller goes into no job, however it is asked for, because manifests are stored
+// and shown (rule B11).
+bool IsToken(std::string_view name) { return name == "MUSTER_TOKEN"; }
+
 // Copies the variables of `environment` that `wanted` accepts, without shell functions and without
-// MUSTER_TOKEN.
+// the token.
 void CopyVariables(const char* const* environment, json::object* out,
                    bool (*wanted)(std::string_view name)) {
   for (; environment != nullptr && *environment != nullptr; ++environment) {
     const std::string_view entry = *environment;
     const std::size_t equals = entry.find('=');
     const std::string_view name = entry.substr(0, equals);
-    if (equals == std::string_view::npos || !IsVariableName(name) || name == "MUSTER_TOKEN")
-      continue;
+    if (equals == std::string_view::npos || !IsVariableName(name) || IsToken(name)) continue;
     if (wanted(name)) (*out)[name] = entry.substr(equals + 1);
   }
 }
@@ -110,9 +113,8 @@ void CopyOne(const char* const* environment, std::string_view wanted, json::obje
   for (; environment != nullptr && *environment != nullptr; ++environment) {
     const std::string_view entry = *environment;
     const std::size_t equals = entry.find('=');
-    if (entry.substr(0, equals) == wanted && equals != std::string_view::npos) {
+    if (entry.substr(0, equals) == wanted && equals != std::string_view::npos)
       (*out)[wanted] = entry.substr(equals + 1);
-    }
   }
 }
 
@@ -175,7 +177,8 @@ json::object ExportedEnvironment(const std::optional<std::string>& export_list,
   CopyVariables(environment, &out, all ? Any : OnlySlurm);
   for (const std::string& part : parts) {
     const std::size_t equals = part.find('=');
-    if (part == "ALL" || !IsVariableName(std::string_view(part).substr(0, equals))) continue;
+    const std::string_view name = std::string_view(part).substr(0, equals);
+    if (part == "ALL" || !IsVariableName(name) || IsToken(name)) continue;
     if (equals == std::string::npos)
       CopyOne(environment, part, &out);
     else

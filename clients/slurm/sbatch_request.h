@@ -25,7 +25,7 @@ struct ScriptSource {
 std::optional<OptionError> ReadScript(const SbatchOptions& options,
                                       const std::vector<std::string>& operands, ScriptSource* out);
 
-/// The variables that --export sends with the job (rule B11). ALL does not include MUSTER_TOKEN,
+/// The variables that --export sends with the job (rule B11). MUSTER_TOKEN is never among them,
 /// because the job's manifest is stored and shown.
 json::object ExportedEnvironment(const std::optional<std::string>& export_list,
                                  const char* const* environment);

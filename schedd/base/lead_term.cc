@@ -16,6 +16,18 @@ bool Permit::Holds() const { return term_ == nullptr || term_->Holds(epoch_); }
 
 bool Permit::IsVoid() const { return term_ != nullptr && term_->IsOver(epoch_); }
 
+std::optional<Monotonic> Permit::Ends() const {
+  if (term_ == nullptr) return std::nullopt;
+  return term_->EndOf(epoch_);
+}
+
+// A term without a length ends when it was confirmed last, and nobody renews it.
+Permit Permit::Until(const Clock& clock, Monotonic end) {
+  const auto term = std::make_shared<LeadTerm>(clock, 0);
+  term->Begin(Epoch{1}, end, Monotonic{});
+  return term->Current();
+}
+
 // `from` lies in the future if another daemon led before: its term must have run out by then.
 void LeadTerm::Begin(Epoch epoch, Monotonic confirmed, Monotonic from) {
   std::lock_guard lock(mutex_);
@@ -72,6 +84,11 @@ bool LeadTerm::Holds(Epoch epoch) const {
   }
   if (wake) wake();
   return holds;
+}
+
+Monotonic LeadTerm::EndOf(Epoch epoch) const {
+  std::lock_guard lock(mutex_);
+  return epoch_.value == 0 || epoch != epoch_ ? Monotonic{} : until_;
 }
 
 bool LeadTerm::IsOver(Epoch epoch) const {

@@ -15,6 +15,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 
 #include "schedd/base/clock.h"
 #include "schedd/base/ids.h"
@@ -37,6 +38,12 @@ class Permit {
   /// True if the order may never be carried out any more, because its epoch is over. If neither
   /// this nor Holds is true, the database has not confirmed the lead lately and may do so soon.
   bool IsVoid() const;
+  /// Until when it holds if the database does not confirm the lead again; a time that is past if it
+  /// holds no more. Unset: it always holds.
+  std::optional<Monotonic> Ends() const;
+  /// The permit of another process of this host, whose end is known here as a time: it holds until
+  /// `end` and is never renewed. `clock` must outlive it.
+  static Permit Until(const Clock& clock, Monotonic end);
 
  private:
   std::shared_ptr<const LeadTerm> term_;
@@ -66,6 +73,8 @@ class LeadTerm : public std::enable_shared_from_this<LeadTerm> {
   Permit Current() const;
   bool Holds(Epoch epoch) const;
   bool IsOver(Epoch epoch) const;
+  /// Until when the epoch holds as far as is known now; a time that is past if it is over.
+  Monotonic EndOf(Epoch epoch) const;
 
  private:
   // True if less than half of the term is left. The caller holds mutex_.

@@ -18,6 +18,10 @@ inline constexpr std::size_t kCommitDepth = 4;
 inline constexpr std::size_t kCycleHeads = 1024;
 // Jobs that wait at once, held ones included: about 2 GB of records.
 inline constexpr std::size_t kPendingJobs = 2'000'000;
+// Of these the jobs of one user, and of one namespace: half, so that no tenant fills the queue for
+// all others. A site with many tenants sets less (`limits:` of the configuration file).
+inline constexpr std::size_t kPendingJobsPerUser = kPendingJobs / 2;
+inline constexpr std::size_t kPendingJobsPerNamespace = kPendingJobs / 2;
 // An ended job stays in memory this long, so that squeue still shows it (Slurm's MinJobAge).
 inline constexpr std::int64_t kFinishedJobsKeptMs = 300'000;
 // Ended jobs in memory, however lately they ended.
@@ -29,6 +33,17 @@ inline constexpr std::int64_t kIdempotencyKeysKeptMs = 86'400'000;
 inline constexpr std::int64_t kForgetKeysEveryMs = 60'000;
 // Keys that one such deletion takes: about 20 ms of the store's writer, and 7 million keys a day.
 inline constexpr std::size_t kForgottenKeys = 5000;
+
+// --- audit
+// Rows of refusals and reads that the engine keeps while the database is away: 2 MB of them. Later
+// ones are counted in the log only; whoever reads is refused then anyway.
+inline constexpr std::size_t kAuditKept = 4096;
+// Rows that one removal by retention takes: about 50 ms of the store's writer.
+inline constexpr std::size_t kForgottenAuditRows = 10'000;
+// How often retention looks for rows that are too old while some are left: 10 million a day.
+inline constexpr std::int64_t kForgetAuditEveryMs = 60'000;
+// The shortest retention that may be configured: trails are read the morning after.
+inline constexpr std::int64_t kAuditRetentionMinMs = 86'400'000;
 
 // --- requeues and evictions in a row
 // Slurm's wait of a requeued batch job: by then its last run has let go of its files and ports, and

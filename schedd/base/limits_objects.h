@@ -64,6 +64,16 @@ inline constexpr std::size_t kFinishedSlices = 8;
 // Kubernetes' own limit for indexed Jobs with a success policy.
 inline constexpr std::int32_t kPodsPerJob = 100'000;
 
+// --- access (rules U1, U2 and U7)
+// Parts of one role: its combinations of a verb with a group, resource and name, or with a path.
+// Who grants a role is asked about each of them; Kubernetes' largest role has about 1,000.
+inline constexpr std::size_t kRoleParts = 20'000;
+// Subjects of one binding, and groups of one access token: a site's people are groups.
+inline constexpr std::size_t kBindingSubjects = 1000;
+inline constexpr std::size_t kTokenGroups = 100;
+// The name of a user or group: an X.509 name or a URL with a subject fits.
+inline constexpr std::size_t kPrincipalNameBytes = 1024;
+
 // --- placements: KubeFleet's own bounds (rule P2)
 inline constexpr std::size_t kResourceSelectors = 100;
 // spec.policy.clusterNames of PickFixed.
@@ -110,5 +120,11 @@ inline constexpr std::size_t kWarningHeaderBytes = 4096;
 inline constexpr std::int64_t kAuditPage = 200;
 // A row has some hundred bytes, so one answer stays within a few megabytes.
 inline constexpr std::int64_t kAuditPageMax = 10'000;
+// Bytes of one text of an audit row, such as a detail: what people read in a line or two. Names of
+// objects and users are shorter.
+inline constexpr std::size_t kAuditTextBytes = 1024;
+// Groups in an audit row: directories have users with hundreds of them, and a row is written for
+// every request.
+inline constexpr std::size_t kAuditGroups = 32;
 
 }  // namespace muster::limits

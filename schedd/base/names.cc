@@ -65,6 +65,13 @@ bool IsDataKey(std::string_view text) {
          !text.starts_with("..") && std::all_of(text.begin(), text.end(), IsNameByte);
 }
 
+bool IsPathSegment(std::string_view text) {
+  return !text.empty() && text.size() <= kSubdomainBytes && text != "." && text != ".." &&
+         std::none_of(text.begin(), text.end(), [](char c) {
+           return c == '/' || c == '%' || c == 0x7f || static_cast<unsigned char>(c) < 0x20;
+         });
+}
+
 std::string Quoted(std::string_view text) {
   constexpr std::size_t kShown = 80;
   std::string out = "\"";

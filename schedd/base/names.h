@@ -53,6 +53,12 @@ inline constexpr char kEnvNameRule[] = "must be printable ASCII without '='";
 bool IsDataKey(std::string_view text);
 inline constexpr char kDataKeyRule[] = "must be at most 253 letters, digits, '-', '_' or '.'";
 
+/// A name that may be one segment of a URL's path: 1 to 253 bytes without '/', '%' and control
+/// bytes, not "." or "..". Roles, bindings and objects of unknown kinds have this form.
+bool IsPathSegment(std::string_view text);
+inline constexpr char kPathSegmentRule[] =
+    "must be a name: at most 253 bytes without '/', '%' and control bytes, and not '.' or '..'";
+
 /// `text` in quotes, cut to 80 bytes, with control bytes shown as '?': safe inside a message.
 std::string Quoted(std::string_view text);
 

@@ -76,4 +76,24 @@ int HttpStatus(Code code) {
   }
 }
 
+Code CodeOfHttpStatus(int status) {
+  switch (status) {
+    case 400:
+    case 422:
+      return Code::kInvalidArgument;
+    case 401:
+      return Code::kUnauthenticated;
+    case 403:
+      return Code::kPermissionDenied;
+    case 404:
+      return Code::kNotFound;
+    case 409:
+      return Code::kAborted;
+    case 429:
+      return Code::kResourceExhausted;
+    default:
+      return Code::kInternal;
+  }
+}
+
 }  // namespace muster

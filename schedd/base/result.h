@@ -57,6 +57,7 @@ struct [[nodiscard]] Error {
   std::string detail;
   std::vector<FieldError> fields = {};
   std::int64_t retry_after_ms = 0;  // > 0: the caller may try again after this long
+  bool audited = false;             // the audit trail has a row of it, so nobody notes it again
 };
 
 /// Exactly one of a T or an Error.
@@ -112,6 +113,9 @@ using Callback = std::function<void(Result<T>)>;
 const char* CodeName(Code code);
 /// The HTTP status of a code (400, 404, 409, 429, 503, ...).
 int HttpStatus(Code code);
+/// The code of an HTTP status that every server means alike (400, 401, 403, 404, 409, 422, 429);
+/// kInternal for all others, of which the caller knows more.
+Code CodeOfHttpStatus(int status);
 
 inline Error InvalidArgument(std::string detail) {
   return {Code::kInvalidArgument, std::move(detail)};

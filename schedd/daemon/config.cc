@@ -9,15 +9,13 @@
 
 #include <CLI/CLI.hpp>
 #include <charconv>
-#include <filesystem>
 #include <fstream>
 #include <map>
 #include <set>
 #include <sstream>
 
-#include "schedd/base/names.h"
-#include "schedd/base/quantity.h"
-#include "schedd/base/quantity_text.h"
+#include "schedd/daemon/limits_config.h"
+#include "schedd/daemon/oidc_config.h"
 #include "schedd/shapes/config/admission_config.h"
 #include "schedd/text/yaml.h"
 
@@ -25,8 +23,6 @@ namespace muster {
 namespace {
 
 constexpr const char* kVersion = "musterd 0.1.0";
-// Connections of one member: with more, requests only wait inside the API server.
-constexpr int kConnectionsMax = 256;
 
 // The values of one key, and where they came from: messages name that place.
 struct Setting {
@@ -42,10 +38,26 @@ const std::map<std::string, std::string>& Keys() {
       {"data-dir",
        "directory of all state (default: /var/lib/muster as root, else ~/.local/state/muster)"},
       {"postgres", "libpq URL of an existing PostgreSQL; without it a private one is started"},
+      {"postgres-owner",
+       "libpq URL of the same database for the owner of its schema, who migrates it; then "
+       "--postgres may name a role with fewer rights (default: --postgres does both)"},
+      {"secrets-key",
+       "file of the keys that seal Secrets in the database (default: DATA_DIR/keys/secrets, made "
+       "at "
+       "the first start)"},
       {"rest", "HOST:PORT of the REST API (default 127.0.0.1:8686)"},
       {"grpc", "HOST:PORT of the gRPC API (default 127.0.0.1:8687)"},
+      {"socket",
+       "Unix socket of the REST API (default: DATA-DIR/run/muster.sock; none turns it off)"},
+      {"loopback-peers",
+       "true or false: TCP clients of this host are known by their account (default: true unless "
+       "others may come)"},
       {"local-cluster",
-       "member cluster of this host's processes: NAME[,cpu=N,memory=Q,RESOURCE=Q,label:KEY=VALUE]"},
+       "member cluster of this host's processes: NAME[,cpu=N,memory=Q,RESOURCE=Q,label:KEY=VALUE]"
+       "[,job-account=USER][,root-jobs=submitter|never]"},
+      {"launcher",
+       "socket of the muster-launcher that serves the local clusters, so that this daemon needs no "
+       "root (default: this daemon serves them itself)"},
       {"simulated-cluster",
        "member cluster on which jobs only sleep: NAME[,cpu=N,...,run-time-ms=N]"},
       {"member-cluster",
@@ -54,6 +66,17 @@ const std::map<std::string, std::string>& Keys() {
       {"default-image",
        "container image of batch scripts on Kubernetes where no queue names one "
        "(annotation muster.io/default-image)"},
+      {"audit-retention",
+       "how long rows of the audit trail are kept, in whole days: a duration such as 90d "
+       "(default 0: for ever)"},
+      {"tls-cert", "PEM file: certificate of both servers, then its chain; they then speak TLS"},
+      {"tls-key", "PEM file: key of tls-cert, which only its owner may access"},
+      {"client-ca", "PEM file: authorities of client certificates (user: CN, groups: O)"},
+      {"client-crl", "PEM file: revocation lists of the authorities in client-ca"},
+      {"server-names", "names of the servers (default: those of tls-cert); may be repeated"},
+      {"tokens", "true: access tokens are how remote clients are known (default false)"},
+      {"munge", "true: accept munge credentials (default false)"},
+      {"munge-socket", "socket of the munged to ask; implies --munge true"},
       {"log-level", "debug, info, warning or error (default info)"},
       {"log-file", "file for the log (default: standard error)"},
   };
@@ -61,7 +84,7 @@ const std::map<std::string, std::string>& Keys() {
 }
 
 // Keys that may be given several times.
-bool IsList(const std::string& key) { return key.ends_with("-cluster"); }
+bool IsList(const std::string& key) { return key.ends_with("-cluster") || key == "server-names"; }
 
 void Problem(std::vector<FieldError>* problems, const std::string& where, const std::string& what) {
   problems->push_back({where, what});
@@ -105,6 +128,7 @@ void TakeAdmission(const std::string& path, const json::value& section,
 
 // Reads the YAML file of --config. An unknown key is a problem: it is most likely misspelt.
 void ReadFile(const std::string& path, Settings* settings, AdmissionSettingsPtr* admission,
+              std::vector<auth::IssuerConfig>* issuers, TenantLimits* limits,
               std::vector<FieldError>* problems) {
   std::ifstream file(path);
   if (!file) return Problem(problems, "--config", "cannot read " + path);
@@ -120,6 +144,14 @@ void ReadFile(const std::string& path, Settings* settings, AdmissionSettingsPtr*
     const std::string key(name);
     if (key == "admission") {
       TakeAdmission(path, value, admission, problems);
+      continue;
+    }
+    if (key == "oidc") {
+      TakeOidc(path, value, issuers, problems);
+      continue;
+    }
+    if (key == "limits") {
+      TakeTenantLimits(path, value, limits, problems);
       continue;
     }
     if (!Keys().contains(key)) {
@@ -173,6 +205,21 @@ void SetHostPort(const Setting& setting, HostPort* out, std::vector<FieldError>*
   }
 }
 
+void SetLoopbackPeers(const Setting& setting, AccessConfig* access,
+                      std::vector<FieldError>* problems) {
+  const std::string& value = setting.values.front();
+  access->loopback_peers_set = true;
+  access->loopback_peers = value == "true";
+  if (value != "true" && value != "false")
+    Problem(problems, setting.origin, "\"" + value + "\" is not true or false");
+}
+
+void SetLauncher(const Setting& setting, std::string* out, std::vector<FieldError>* problems) {
+  *out = setting.values.front();
+  if (!out->starts_with('/'))
+    Problem(problems, setting.origin, "\"" + *out + "\" is not an absolute path");
+}
+
 // Names of clusters of all three kinds must differ.
 template <class Cluster>
 void AddClusters(const Setting& setting, Result<Cluster> (*parse)(const std::string&),
@@ -209,15 +256,32 @@ DaemonConfig Build(const Settings& settings, EnvironmentLookup env,
     const std::string& value = setting.values.front();
     if (key == "data-dir") config.data_dir = value;
     if (key == "postgres") config.postgres_url = value;
+    if (key == "postgres-owner") config.postgres_owner_url = value;
+    if (key == "secrets-key") config.secrets_key = value;
     if (key == "rest") SetHostPort(setting, &config.rest, problems);
     if (key == "grpc") SetHostPort(setting, &config.grpc, problems);
+    if (key == "socket") config.access.socket = value;
+    if (key == "loopback-peers") SetLoopbackPeers(setting, &config.access, problems);
     if (key == "local-cluster")
       AddClusters(setting, &ParseLocalFlag, &config.local_clusters, &names, problems);
+    if (key == "launcher") SetLauncher(setting, &config.launcher, problems);
     if (key == "simulated-cluster")
       AddClusters(setting, &ParseSimulatedFlag, &config.simulated_clusters, &names, problems);
     if (key == "member-cluster")
       AddClusters(setting, &ParseMemberFlag, &config.members, &names, problems);
+    if (const Status taken = TakeTlsKey(key, setting.values, &config.tls); !taken.ok())
+      Problem(problems, setting.origin, taken.error().detail);
     if (key == "default-image") config.default_image = value;
+    if (key == "audit-retention") {
+      const Status read = ReadAuditRetention(value, &config.audit);
+      if (!read.ok()) Problem(problems, setting.origin, read.error().detail);
+    }
+    if (key == "munge-socket") config.munge_socket = value;
+    if (key == "munge") {
+      config.munge = value == "true";
+      if (!config.munge && value != "false")
+        Problem(problems, setting.origin, "must be true or false");
+    }
     if (key == "log-file") config.log_file = value;
     if (key == "log-level") {
       config.log_level = value;
@@ -226,6 +290,11 @@ DaemonConfig Build(const Settings& settings, EnvironmentLookup env,
       }
     }
   }
+  if (config.postgres_url.empty() && !config.postgres_owner_url.empty()) {
+    Problem(problems, "postgres-owner",
+            "needs postgres: a private PostgreSQL has roles of its own");
+  }
+  config.munge = config.munge || !config.munge_socket.empty();
   if (config.data_dir.empty()) Problem(problems, "data-dir", "must not be empty");
   return config;
 }
@@ -240,134 +309,7 @@ Error AllProblems(std::vector<FieldError> problems) {
   return error;
 }
 
-// Names other than localhost are not resolved: a name may lead anywhere tomorrow.
-bool IsLoopback(const std::string& host) {
-  return host == "localhost" || host == "::1" || host.starts_with("127.");
-}
-
-// One part of a cluster flag: "label:KEY=VALUE", "run-time-ms=N" or "RESOURCE=AMOUNT".
-Status AddClusterPart(const std::string& part, bool simulated, DeclaredCluster* cluster) {
-  const auto equals = part.find('=', part.starts_with("label:") ? 6 : 0);
-  if (equals == std::string::npos || equals == 0) {
-    return InvalidArgument("\"" + part + "\" is not RESOURCE=AMOUNT");
-  }
-  const std::string key = part.substr(0, equals);
-  const std::string value = part.substr(equals + 1);
-  if (key.starts_with("label:")) {
-    cluster->labels[key.substr(6)] = value;
-    return Done{};
-  }
-  if (key == "run-time-ms" && simulated) {
-    const auto parsed =
-        std::from_chars(value.data(), value.data() + value.size(), cluster->run_time_ms);
-    if (parsed.ec != std::errc() || parsed.ptr != value.data() + value.size() ||
-        cluster->run_time_ms < 0) {
-      return InvalidArgument("run-time-ms: \"" + value + "\" is not a number of milliseconds");
-    }
-    return Done{};
-  }
-  auto amount = ParseQuantity(key, value);
-  if (!amount.ok()) return InvalidArgument(key + ": " + amount.error().detail);
-  if (!IsByteResource(key) && !IsWholeAmount(key, value))
-    return InvalidArgument(key + ": " + kWholeAmountRule);
-  SetAmount(&cluster->allocatable, key, *amount);
-  return Done{};
-}
-
-// The name becomes the name of a MemberCluster object, a DNS label.
-Status CheckName(const std::string& name) {
-  if (IsDnsLabel(name)) return Done{};
-  return InvalidArgument("\"" + name + "\" is not a cluster name (DNS label)");
-}
-
-// A flag of two words, such as dispatch=fast|safe.
-Status SetWord(const std::string& key, const std::string& value, const char* yes, const char* no,
-               bool* out) {
-  *out = value == yes;
-  if (*out || value == no) return Done{};
-  return InvalidArgument(key + ": \"" + value + "\" is not " + yes + " or " + no);
-}
-
-// A number from 1 to kConnectionsMax.
-Status SetConnections(const std::string& value, int* out) {
-  const auto parsed = std::from_chars(value.data(), value.data() + value.size(), *out);
-  if (parsed.ec == std::errc() && parsed.ptr == value.data() + value.size() && *out >= 1 &&
-      *out <= kConnectionsMax) {
-    return Done{};
-  }
-  return InvalidArgument("connections: \"" + value + "\" is not a number from 1 to " +
-                         std::to_string(kConnectionsMax));
-}
-
-// Paths are made absolute, because the daemon may change its directory later.
-Status SetPath(const std::string& key, const std::string& value, std::string* out) {
-  if (value.empty()) return InvalidArgument(key + ": must not be empty");
-  std::error_code failed;
-  *out = std::filesystem::absolute(value, failed).lexically_normal().string();
-  if (failed) return InvalidArgument(key + ": \"" + value + "\" is not a path");
-  return Done{};
-}
-
-// One part of --member-cluster after the name: "KEY=VALUE" or "label:KEY=VALUE".
-Status AddMemberPart(const std::string& part, DeclaredMember* member) {
-  const auto equals = part.find('=');
-  if (equals == std::string::npos || equals == 0) {
-    return InvalidArgument("\"" + part + "\" is not KEY=VALUE");
-  }
-  const std::string key = part.substr(0, equals);
-  const std::string value = part.substr(equals + 1);
-  if (key.starts_with("label:")) {
-    member->labels[key.substr(6)] = value;
-    return Done{};
-  }
-  if (key == "kubeconfig") return SetPath(key, value, &member->kubeconfig);
-  if (key == "credentials-dir") return SetPath(key, value, &member->credentials_dir);
-  if (key == "dispatch") return SetWord(key, value, "fast", "safe", &member->fast);
-  if (key == "allow-exec") return SetWord(key, value, "true", "false", &member->allow_exec);
-  if (key == "connections") return SetConnections(value, &member->connections);
-  if (key == "context") {
-    member->context = value;
-    return Done{};
-  }
-  return InvalidArgument("\"" + key +
-                         "\" is not kubeconfig, context, credentials-dir, dispatch, connections, "
-                         "allow-exec or label:KEY");
-}
-
 }  // namespace
-
-// Splits at commas; a value can therefore not have one.
-Result<DeclaredMember> ParseMemberFlag(const std::string& text) {
-  DeclaredMember member;
-  std::stringstream parts(text);
-  std::getline(parts, member.name, ',');
-  const Status named = CheckName(member.name);
-  if (!named.ok()) return named.error();
-  std::string part;
-  while (std::getline(parts, part, ',')) {
-    const Status status = AddMemberPart(part, &member);
-    if (!status.ok()) return InvalidArgument(member.name + ": " + status.error().detail);
-  }
-  if (member.kubeconfig.empty()) {
-    return InvalidArgument(member.name + ": kubeconfig=FILE is missing");
-  }
-  return member;
-}
-
-// The name, then parts that AddClusterPart reads.
-Result<DeclaredCluster> ParseClusterFlag(const std::string& text, bool simulated) {
-  DeclaredCluster cluster;
-  std::stringstream parts(text);
-  std::getline(parts, cluster.name, ',');
-  const Status named = CheckName(cluster.name);
-  if (!named.ok()) return named.error();
-  std::string part;
-  while (std::getline(parts, part, ',')) {
-    const auto status = AddClusterPart(part, simulated, &cluster);
-    if (!status.ok()) return status.error();
-  }
-  return cluster;
-}
 
 // "[::1]:8686" is ::1 with port 8686. Port 0 lets the kernel choose one.
 Result<HostPort> ParseHostPort(const std::string& text) {
@@ -383,11 +325,7 @@ Result<HostPort> ParseHostPort(const std::string& text) {
       out.port > 65535) {
     return InvalidArgument("\"" + text + "\" is not HOST:PORT");
   }
-  if (!IsLoopback(out.host)) {
-    return InvalidArgument(out.host +
-                           " is not a loopback address; musterd listens beyond loopback only with "
-                           "authentication, which this version does not have");
-  }
+  if (out.host.empty()) return InvalidArgument("\"" + text + "\" names no host");
   return out;
 }
 
@@ -399,7 +337,8 @@ Result<ParsedCommandLine> ParseCommandLine(int argc, const char* const* argv,
   app.set_version_flag("--version", kVersion);
   app.allow_extras();
   std::string config_file;
-  app.add_option("--config", config_file, "YAML file with the keys below and `admission:`");
+  app.add_option("--config", config_file,
+                 "YAML file with the keys below, `admission:`, `limits:` and `oidc:`");
   std::map<std::string, std::vector<std::string>> flags;
   for (const auto& [key, help] : Keys()) {
     app.add_option("--" + key, flags[key], help)->allow_extra_args(false)->type_size(1);
@@ -419,7 +358,10 @@ Result<ParsedCommandLine> ParseCommandLine(int argc, const char* const* argv,
   Settings settings;
   if (config_file.empty() && env("MUSTER_CONFIG") != nullptr) config_file = env("MUSTER_CONFIG");
   AdmissionSettingsPtr admission = std::make_shared<const AdmissionSettings>();
-  if (!config_file.empty()) ReadFile(config_file, &settings, &admission, &problems);
+  std::vector<auth::IssuerConfig> issuers;
+  TenantLimits limits;
+  if (!config_file.empty())
+    ReadFile(config_file, &settings, &admission, &issuers, &limits, &problems);
   ReadEnvironment(env, &settings);
   for (const auto& [key, values] : flags) {
     if (values.empty()) continue;
@@ -429,6 +371,12 @@ Result<ParsedCommandLine> ParseCommandLine(int argc, const char* const* argv,
   ParsedCommandLine parsed;
   parsed.config = Build(settings, env, &problems);
   parsed.config.admission = std::move(admission);
+  parsed.config.limits = limits;
+  parsed.config.oidc = std::move(issuers);
+  const DaemonConfig& config = parsed.config;
+  for (FieldError& one :
+       CheckListening(config.rest, config.grpc, config.tls, HasRemoteMethod(config)))
+    problems.push_back(std::move(one));
   if (!problems.empty()) return AllProblems(std::move(problems));
   return parsed;
 }

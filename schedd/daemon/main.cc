@@ -14,8 +14,11 @@
 #include <future>
 #include <thread>
 
+#include "schedd/credentials/private_memory.h"
+#include "schedd/daemon/command_line_secrets.h"
 #include "schedd/daemon/config.h"
 #include "schedd/daemon/wiring.h"
+#include "schedd/store/pg/url.h"
 #include "schedd/telemetry/log.h"
 
 // jemalloc reads this variable when it starts. A background thread returns the memory that a
@@ -129,6 +132,7 @@ void StopInTime(muster::Daemon& daemon) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  muster::KeepMemoryPrivate();
   // Few threads allocate; more arenas would only keep freed memory.
   mallopt(M_ARENA_MAX, 2);
   auto parsed = muster::ParseCommandLine(
@@ -141,6 +145,8 @@ int main(int argc, char** argv) {
     std::fputs(parsed->print_and_exit->c_str(), stdout);
     return 0;
   }
+  parsed->config.password_on_command_line =
+      muster::HideDatabasePasswords(argc, argv, muster::pg::MayHavePassword);
   RaiseDescriptorLimit();
   const sigset_t signals = BlockSignals();
   const muster::Status logs =

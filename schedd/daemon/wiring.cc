@@ -22,30 +22,36 @@
 #include <mutex>
 #include <thread>
 
-#include "api/auth/loopback.h"
+#include "api/auth/auditing_authorizer.h"
 #include "api/grpc/grpc_server.h"
 #include "api/rest/rest_server.h"
+#include "api/service/audit_log.h"
 #include "api/service/registered_member.h"
 #include "api/service/scheduler_service.h"
 #include "backends/k8s/k8s_backend.h"
-#include "backends/local/local_backend.h"
 #include "backends/simulated/simulated_backend.h"
 #include "schedd/base/lead_term.h"
 #include "schedd/base/limits.h"
-#include "schedd/base/quantity.h"
+#include "schedd/daemon/access.h"
+#include "schedd/daemon/data_directory.h"
+#include "schedd/daemon/declared_objects.h"
 #include "schedd/daemon/fleet.h"
+#include "schedd/daemon/local_members.h"
+#include "schedd/daemon/memory_directory.h"
 #include "schedd/daemon/real_clock.h"
+#include "schedd/daemon/tls_setup.h"
 #include "schedd/dispatch/dispatcher.h"
 #include "schedd/engine/engine.h"
 #include "schedd/nomination/nominator.h"
 #include "schedd/propagation/propagator.h"
 #include "schedd/store/health.h"
+#include "schedd/store/pg/audit_policy.h"
 #include "schedd/store/pg/embedded_postgres.h"
 #include "schedd/store/pg/pg_store.h"
+#include "schedd/store/seal/key_file.h"
+#include "schedd/store/seal/sealing_store.h"
 #include "schedd/telemetry/log.h"
 #include "schedd/telemetry/metrics.h"
-#include "schedd/text/json.h"
-#include "schedd/text/lenient.h"
 
 namespace muster {
 namespace {
@@ -53,75 +59,12 @@ namespace {
 // A private PostgreSQL that does not answer is tried again this often, once a second.
 constexpr int kOpenTries = 20;
 constexpr std::chrono::seconds kOpenAgainAfter{1};
-// How long the start tries to declare the member clusters.
-constexpr std::int64_t kDeclareWithinNs = 60 * kNanosPerSecond;
 // Of the ten seconds after SIGTERM.
 constexpr std::int64_t kStopWithinNs = 8 * kNanosPerSecond;
 // The private PostgreSQL has at least this long to stop.
 constexpr std::int64_t kDatabaseStopMs = 2'000;
 // The recovery of a million jobs takes a minute.
 constexpr std::chrono::seconds kReadyWithin{120};
-
-// Annotations that administrators write into a member's object (api/service/validate.h).
-constexpr const char* kEdited[] = {"muster.io/nodes", "muster.io/properties", "muster.io/datasets",
-                                   "muster.io/draining"};
-
-// The object of a member as it is stored; null if there is none.
-json::value StoredMember(const WorldView& world, const std::string& cluster) {
-  const auto stored = world.objects->find({ObjectKind::kMemberCluster, "", cluster});
-  if (stored == world.objects->end()) return nullptr;
-  const auto manifest = ParseJson(stored->second->manifest);
-  return manifest.ok() ? *manifest : json::value();
-}
-
-// The MemberCluster object of a declared cluster, which `muster get memberclusters` shows. Capacity
-// and labels come from the flags; a cordon, taints, machines, properties and data sets are the
-// administrator's and outlive restarts.
-ObjectChange MemberClusterChange(const DeclaredCluster& cluster, const char* backend,
-                                 const WorldView& world) {
-  const ConfigView& config = *world.config;
-  json::object allocatable;
-  for (const auto& [resource, amount] : cluster.allocatable) {
-    allocatable[resource] = FormatQuantity(resource, amount);
-  }
-  json::object labels;
-  for (const auto& [key, value] : cluster.labels) labels[key] = value;
-  const auto known = config.member_clusters.find(cluster.name);
-  const bool cordoned = known != config.member_clusters.end() && known->second.cordoned;
-  json::object annotations{{"muster.io/backend", backend},
-                           {"muster.io/cordoned", cordoned ? "true" : "false"},
-                           {"muster.io/any-flavor", "true"},
-                           {"muster.io/allocatable", WriteJson(allocatable)}};
-  const json::value stored = StoredMember(world, cluster.name);
-  const json::object& edited = ObjectOrEmpty(stored, {"metadata", "annotations"});
-  for (const char* key : kEdited)
-    if (const json::value* text = edited.if_contains(key)) annotations[key] = *text;
-  const json::object manifest{
-      {"apiVersion", "cluster.kubernetes-fleet.io/v1beta1"},
-      {"kind", "MemberCluster"},
-      {"metadata",
-       {{"name", cluster.name}, {"labels", labels}, {"annotations", std::move(annotations)}}},
-      {"spec", ObjectOrEmpty(stored, "spec")}};
-  ObjectChange change;
-  change.kind = ObjectKind::kMemberCluster;
-  change.name = cluster.name;
-  change.manifest = WriteJson(manifest);
-  return change;
-}
-
-ObjectChange NamespaceChange(const std::string& name) {
-  ObjectChange change;
-  change.kind = ObjectKind::kNamespace;
-  change.name = name;
-  change.manifest = WriteJson(
-      json::object{{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", name}}}});
-  return change;
-}
-
-// The supervisor is installed beside musterd.
-std::string SupervisorPath() {
-  return std::filesystem::read_symlink("/proc/self/exe").parent_path() / "muster-pod-supervisor";
-}
 
 }  // namespace
 
@@ -131,12 +74,13 @@ struct Daemon::Impl {
   Status LockDataDir();
   Status OpenStore();
   Status MakeBackends(const std::string& instance_id);
-  Status DeclareObjects();
-  Status TryDeclareObjects(Monotonic deadline);
   void TellUnserved();
   Status Serve();
   void StartPropagator();
   void StartNominator(const std::string& instance_id);
+  std::string CredentialsDirectory() const {
+    return (std::filesystem::absolute(config.data_dir) / "members.d").string();
+  }
   void EndRecoveryWait() {
     if (!was_ready.exchange(true)) recovered.set_value();
   }
@@ -147,8 +91,11 @@ struct Daemon::Impl {
   const std::shared_ptr<LeadTerm> lead =
       std::make_shared<LeadTerm>(clock, limits::kLeadTermMs* kNanosPerMilli);
   RealRandom random;
+  auth::RateLimiter rate_limiter{
+      clock,
+      {.per_second = config.limits.requests_per_second_per_user, .burst = config.limits.burst}};
   Metrics metrics;
-  auth::LoopbackAuthorizer authorizer;
+  std::unique_ptr<Access> access;
   std::unique_ptr<EmbeddedPostgres> postgres;
   StoreHealth health;
   std::unique_ptr<Store> store;
@@ -160,6 +107,9 @@ struct Daemon::Impl {
   std::unique_ptr<Fleet> fleet;
   std::unique_ptr<nomination::Nominator> nominator;
   std::unique_ptr<propagation::Propagator> propagator;
+  // Its timer may fire until `timers` ends, so it stays until then; Close ends its use of `engine`.
+  std::unique_ptr<api::AuditLog> audit;
+  std::unique_ptr<auth::AuditingAuthorizer> auditing;
   std::unique_ptr<api::SchedulerService> service;
   std::unique_ptr<api::RestServer> rest;
   std::unique_ptr<api::GrpcServer> grpc;
@@ -181,11 +131,15 @@ namespace {
 // by /v1/status.
 std::vector<api::ServerWarning> WarningsOf(const DaemonConfig& config) {
   std::vector<api::ServerWarning> warnings;
-  if (geteuid() == 0 && !config.local_clusters.empty()) {
-    warnings.push_back({"JobsRunAsRoot",
-                        "musterd runs as root: on its local member clusters a job that gives no "
-                        "runAsUser runs as root too"});
+  if (auto root_jobs = WarningOfRootJobs(config)) warnings.push_back(std::move(*root_jobs));
+  if (config.password_on_command_line) {
+    warnings.push_back(
+        {"PasswordOnCommandLine",
+         "the password of the database was on the command line, where other users could read it "
+         "at the start and scripts keep it: give the URL by postgres: in the file of --config or "
+         "by MUSTER_POSTGRES, or the password in the file that passfile= or PGPASSFILE names"});
   }
+  if (auto root_daemon = WarningOfRootDaemon(config)) warnings.push_back(std::move(*root_daemon));
   for (const api::ServerWarning& one : warnings)
     Log(LogLevel::kWarning, "daemon", "start_warning", {{"type", one.type}, {"msg", one.message}});
   return warnings;
@@ -198,8 +152,7 @@ Status Daemon::Impl::LockDataDir() {
   std::error_code failed;
   const bool made = std::filesystem::create_directories(config.data_dir, failed);
   if (failed) return InvalidArgument("cannot create " + config.data_dir + ": " + failed.message());
-  // A directory that existed keeps its mode. One made here may be passed through by others (to the
-  // pods' directories), but not listed.
+  // One made here may be passed through by others (to the pods' directories), but not listed.
   if (made && chmod(config.data_dir.c_str(), 0711) != 0)
     return InvalidArgument("cannot set the mode of " + config.data_dir);
   const std::string path = config.data_dir + "/musterd.lock";
@@ -208,25 +161,36 @@ Status Daemon::Impl::LockDataDir() {
   if (flock(lock_fd, LOCK_EX | LOCK_NB) != 0) {
     return Error{Code::kFailedPrecondition, "another musterd uses " + config.data_dir};
   }
-  return Done{};
+  return CloseDataDirectory(config.data_dir);
 }
 
 // Starts a private PostgreSQL if no URL is given, and opens the store, which migrates the schema.
 Status Daemon::Impl::OpenStore() {
-  std::string url = config.postgres_url;
+  std::string url = config.postgres_url, owner_url = config.postgres_owner_url;
   if (url.empty()) {
     auto started = EmbeddedPostgres::Start(config.data_dir, start.get_token());
     if (!started.ok()) return started.error();
     postgres = std::move(started).value();
-    url = postgres->url();
+    url = postgres->daemon_url();
+    owner_url = postgres->owner_url();
   }
   PgStoreOptions options;
   options.url = url;
+  options.owner_url = owner_url;
   options.stop = stop.get_token();
   options.health = &health;
   options.clock = &clock;
   options.metrics = &metrics;
-  auto opened = OpenPgStore(options);
+  const auto open = [&]() -> decltype(OpenPgStore(options)) {
+    auto store_of_url = OpenPgStore(options);
+    if (!store_of_url.ok()) return store_of_url;
+    // As the owner, since the daemon's own role must not be able to shorten the audit trail.
+    const Status kept =
+        pg::KeepAuditFor(owner_url.empty() ? url : owner_url, config.audit.retention_ms);
+    if (!kept.ok()) return kept.error();
+    return store_of_url;
+  };
+  auto opened = open();
   // A private server is started again when it dies, so it is tried again. A URL that leads nowhere
   // is an error at once.
   for (int tries = 1; postgres && tries < kOpenTries && !opened.ok() &&
@@ -236,11 +200,23 @@ Status Daemon::Impl::OpenStore() {
     std::unique_lock lock(mutex);
     std::condition_variable_any stopped;
     stopped.wait_for(lock, options.stop, kOpenAgainAfter, [] { return false; });
-    opened = OpenPgStore(options);
+    opened = open();
   }
   if (!opened.ok()) return opened.error();
-  store = std::move(opened).value();
-  return Done{};
+  const std::string key_file =
+      config.secrets_key.empty() ? config.data_dir + "/keys/secrets" : config.secrets_key;
+  auto keys = seal::ReadOrMakeKeys(key_file);
+  if (!keys.ok()) return keys.error();
+  store = seal::MakeSealingStore(std::move(opened).value(), seal::Sealer(std::move(keys).value()));
+  // Asked now, and not only by the engine once it leads: a daemon that cannot lead must not wait
+  // to.
+  const Status readable = seal::CheckKeys(*store);
+  if (readable.ok() || readable.error().code != Code::kFailedPrecondition) return readable;
+  return Error{Code::kFailedPrecondition,
+               "the key file " + key_file +
+                   " is not the one that sealed this database's secrets; "
+                   "daemons of one database need the same file (--secrets-key): " +
+                   readable.error().detail};
 }
 
 Status Daemon::Impl::MakeBackends(const std::string& instance_id) {
@@ -249,18 +225,7 @@ Status Daemon::Impl::MakeBackends(const std::string& instance_id) {
     config.local_clusters.push_back({.name = "local", .allocatable = {}, .labels = {}});
   }
   if (!config.local_clusters.empty()) {
-    LocalOptions options;
-    options.state_dir = config.data_dir + "/members";
-    options.supervisor_path = SupervisorPath();
-    for (const auto& cluster : config.local_clusters) {
-      options.clusters.push_back({cluster.name, cluster.allocatable, cluster.labels});
-    }
-    options.clock = &clock;
-    options.timers = &timers;
-    options.random = &random;
-    if (const char* path = std::getenv("PATH")) options.search_path = path;
-    if (const char* home = std::getenv("HOME")) options.home = home;
-    auto made = MakeLocalBackend(std::move(options));
+    auto made = MakeLocalMembers(config, clock, timers, random);
     if (!made.ok()) return made.error();
     backends.push_back(std::move(made).value());
   }
@@ -288,47 +253,6 @@ Status Daemon::Impl::MakeBackends(const std::string& instance_id) {
   return Done{};
 }
 
-// Puts the objects of the declared member clusters. Meanwhile the lead may be lost and won again,
-// and the database may go away and come back: that is no reason to give up a start.
-Status Daemon::Impl::DeclareObjects() {
-  const Monotonic deadline = clock.Now() + kDeclareWithinNs;
-  while (true) {
-    const Status status = TryDeclareObjects(deadline);
-    if (status.ok() || status.error().code != Code::kUnavailable || clock.Now() >= deadline)
-      return status;
-    if (start.stop_requested()) return Error{Code::kCancelled, "the start was given up"};
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
-  }
-}
-
-Status Daemon::Impl::TryDeclareObjects(Monotonic deadline) {
-  ApplyCommand apply;
-  apply.actor = {"musterd", "start"};
-  const WorldViewPtr world = engine->View();
-  if (!world->config->namespaces.contains("default"))
-    apply.changes.push_back(NamespaceChange("default"));
-  for (const auto& cluster : config.local_clusters)
-    apply.changes.push_back(MemberClusterChange(cluster, "local", *world));
-  for (const auto& cluster : config.simulated_clusters)
-    apply.changes.push_back(MemberClusterChange(cluster, "simulated", *world));
-  for (const auto& member : config.members) {
-    const DeclaredCluster cluster{.name = member.name, .allocatable = {}, .labels = member.labels};
-    apply.changes.push_back(MemberClusterChange(cluster, "kubernetes", *world));
-  }
-  std::promise<Status> promise;
-  apply.done = [&promise](Result<std::vector<AppliedObject>> result) {
-    promise.set_value(result.ok() ? Status(Done{}) : Status(result.error()));
-  };
-  auto done = promise.get_future();
-  // After a restart the inbox may be full of members' reports; the engine works them off.
-  while (!engine->Post(ApplyCommand(apply))) {
-    if (start.stop_requested()) return Error{Code::kCancelled, "the start was given up"};
-    if (clock.Now() >= deadline) return Internal("the engine refuses the member clusters");
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
-  return done.get();
-}
-
 // Reports members as away that were declared to an earlier daemon and are not declared to this one:
 // no new job goes there, and the jobs that run there are waited for.
 void Daemon::Impl::TellUnserved() {
@@ -350,9 +274,18 @@ void Daemon::Impl::TellUnserved() {
 }
 
 Status Daemon::Impl::Serve() {
+  auto tls = MakeTls(config.tls, metrics);
+  if (!tls.ok()) return tls.error();
+  access = std::make_unique<Access>(
+      config, clock, [this] { return engine->View()->config; }, *tls);
+  audit = std::make_unique<api::AuditLog>(
+      [this](AuditCommand command) { return engine->Post(std::move(command)); }, clock, timers);
+  auditing = std::make_unique<auth::AuditingAuthorizer>(access->authorizer(), *audit);
   service = std::make_unique<api::SchedulerService>(
-      *engine, *store, random, authorizer,
+      *engine, *store, random, *auditing,
       [this](const std::string& cluster) { return dispatcher->BackendOf(cluster); });
+  service->SetAudit(audit.get());
+  service->SetRateLimiter(&rate_limiter);
   service->SetProbe(kubernetes);
   service->SetMemberQueues(kubernetes);
   api::RestOptions rest_options;
@@ -363,13 +296,26 @@ Status Daemon::Impl::Serve() {
                           std::chrono::milliseconds(limits::kAcknowledgeWithinMs));
   };
   rest_options.warnings = WarningsOf(config);
-  rest = std::make_unique<api::RestServer>(*service, metrics, rest_options);
+  const api::StreamCounts streams(config.limits.streams_per_user);
+  rest_options.streams = streams;
+  rest_options.connections_per_peer = config.limits.connections_per_peer;
+  rest_options.tls = *tls;
+  rest_options.socket = RestSocketOf(config);
+  rest_options.accepted = access->accepted();
+  rest_options.access_problems = [this] { return access->Problems(); };
+  rest_options.clock = &clock;
+  rest =
+      std::make_unique<api::RestServer>(*service, metrics, access->authenticator(), rest_options);
   auto started = rest->Start();
   if (!started.ok()) return started;
   api::GrpcOptions grpc_options;
   grpc_options.host = config.grpc.host;
   grpc_options.port = config.grpc.port;
-  grpc = std::make_unique<api::GrpcServer>(*service, grpc_options);
+  grpc_options.streams = streams;
+  grpc_options.front.connections_per_peer = config.limits.connections_per_peer;
+  grpc_options.front.tls = *tls;
+  grpc_options.socket = GrpcSocketOf(config);
+  grpc = std::make_unique<api::GrpcServer>(*service, access->authenticator(), grpc_options);
   return grpc->Start();
 }
 
@@ -416,7 +362,10 @@ Status Daemon::Start() {
   auto ready = d.recovered.get_future();
   EngineOptions engine_options;
   engine_options.settings = d.config.admission;
+  engine_options.max_waiting_per_user = d.config.limits.pending_jobs_per_user;
+  engine_options.max_waiting_per_namespace = d.config.limits.pending_jobs_per_namespace;
   engine_options.heartbeat_ms = limits::kHeartbeatMs;
+  engine_options.audit_retention_ms = d.config.audit.retention_ms;
   engine_options.lead = d.lead;
   // Only this daemon, which holds the lock of the directory, can use the private PostgreSQL.
   engine_options.sole_leader = d.postgres != nullptr;
@@ -432,15 +381,21 @@ Status Daemon::Start() {
                       [&d] { return d.engine->View(); });
   d.engine_thread = std::jthread([&d](std::stop_token stop) { d.engine->Run(stop); });
   if (ready.wait_for(kReadyWithin) != std::future_status::ready) {
-    return Unavailable("recovery did not finish in two minutes");
+    const WorldViewPtr world = d.engine->View();
+    return Unavailable("recovery did not finish in two minutes" +
+                       (world->not_ready_reasons.empty()
+                            ? std::string()
+                            : ": " + world->not_ready_reasons.front()));
   }
   if (d.start.stop_requested()) return Error{Code::kCancelled, "the start was given up"};
   d.TellUnserved();
-  status = d.DeclareObjects();
+  status = DeclareObjects(*d.engine, d.clock, d.config, d.start.get_token());
   if (!status.ok()) return status;
-  d.fleet =
-      std::make_unique<Fleet>((std::filesystem::absolute(d.config.data_dir) / "members.d").string(),
-                              *d.kubernetes, *d.dispatcher, [&d] { return d.engine->View(); });
+  const std::string credentials = d.CredentialsDirectory();
+  status = MakeMemoryDirectory(credentials);
+  if (!status.ok()) return status;
+  d.fleet = std::make_unique<Fleet>(credentials, *d.kubernetes, *d.dispatcher,
+                                    [&d] { return d.engine->View(); });
   d.fleet->Start();
   d.StartPropagator();
   d.StartNominator(*instance);
@@ -463,6 +418,7 @@ void Daemon::Stop() {
   d.stop.request_stop();
   if (d.rest) d.rest->Stop();
   if (d.grpc) d.grpc->Stop();
+  if (d.audit) d.audit->Close();
   if (d.nominator) d.nominator->Stop();
   if (d.propagator) d.propagator->Stop();
   if (d.fleet) d.fleet->Stop();
@@ -475,8 +431,10 @@ void Daemon::Stop() {
   d.grpc.reset();
   d.rest.reset();
   d.service.reset();
+  d.access.reset();
   d.nominator.reset();
   d.propagator.reset();
+  if (d.fleet) RemoveMemoryDirectory(d.CredentialsDirectory());
   d.fleet.reset();
   d.engine.reset();
   d.dispatcher.reset();

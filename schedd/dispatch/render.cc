@@ -132,6 +132,7 @@ Result<DispatchOrder> Dispatcher::Impl::Rendered(const EnsureTask& task,
   order.key = task.key;
   order.job = task.job->id;
   order.object = ToText(rendered->object);
+  order.account = task.job->account;
   order.suspended = suspended;
   order.expected_uid = task.expected_uid;
   order.sequence = task.job->resource_version;

@@ -62,18 +62,21 @@ void Engine::Impl::Dispatch(Envelope envelope) {
   Handle(std::move(*command));
 }
 
-// Each command goes to the one owner that has a Handle for its type, which the compiler finds. The
-// command is moved, so two owners must not have a Handle for one type.
+// Each command goes to the one owner that has a Handle for its type. A command that no owner or
+// more than one would take does not compile; reports went to MemberReports before.
 void Engine::Impl::Handle(Command command) {
-  const auto give = [](auto& one, auto&... handlers) {
-    const auto offer = [&one](auto& handler) {
-      if constexpr (requires { handler.Handle(std::move(one)); }) handler.Handle(std::move(one));
+  const auto give = []<class Type>(Type& one, auto&... owners_of) {
+    constexpr std::size_t kTakers =
+        (0 + ... + static_cast<std::size_t>(requires { owners_of.Handle(std::move(one)); }));
+    static_assert(kTakers == (kIsReport<Type> ? 0 : 1));
+    const auto offer = [&one](auto& owner) {
+      if constexpr (requires { owner.Handle(std::move(one)); }) owner.Handle(std::move(one));
     };
-    (offer(handlers), ...);
+    (offer(owners_of), ...);
   };
   std::visit(
       [&](auto& one) {
-    give(one, owners.submissions, owners.job_commands, owners.admission_commands,
+    give(one, owners.audit, owners.submissions, owners.job_commands, owners.admission_commands,
          owners.nominations, owners.stand_ins, owners.works, owners.decider, owners.configuration,
          owners.orphans, owners.lost_members, owners.leaving);
       },
@@ -88,6 +91,8 @@ void Engine::Impl::Refuse(Command& command) {
     owners.commits.MarkChanged();
     return;
   }
+  if (auto* rows = std::get_if<AuditCommand>(&command))
+    return owners.audit.Handle(std::move(*rows));
   // Reports on attempts have no callback and are dropped: recovery lists every member.
   std::visit(
       [this](auto& one) {
@@ -146,6 +151,7 @@ bool Engine::Impl::StepReady(bool worked) {
 // anything was done.
 bool Engine::Impl::FireTimers() {
   bool fired = owners.retention.Fire();
+  fired = owners.audit.Fire() || fired;
   fired = owners.jobs.FireFairSample() || fired;
   fired = owners.alarms.Fire() || fired;
   fired = owners.decider.FireOpenings() || fired;
@@ -169,6 +175,7 @@ Monotonic Engine::Impl::NextTimer() const {
     if (applies) next = std::min(next, due);
   };
   offer(commits.Resting(), commits.pace().RestEnds());
+  offer(context.options.audit_retention_ms > 0, owners.audit.Next());
   offer(context.options.heartbeat_ms > 0 && !commits.pace().Outstanding(), commits.HeartbeatDue());
   offer(owners.reports.HasUnlisted(), owners.reports.lists_due());
   offer(!owners.members.lost().empty(), owners.lost_members.Next());

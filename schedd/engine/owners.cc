@@ -10,6 +10,7 @@ namespace muster {
 Owners::Owners(EngineContext& context_in)
     : context(context_in),
       commits(context, *this),
+      audit(context, commits),
       members(context.clock),
       works(commits),
       waiting(context, config),
@@ -23,7 +24,8 @@ Owners::Owners(EngineContext& context_in)
       stand_ins(context, commits, config, waiting, jobs, rows),
       node_failures(context, config, jobs, attempts),
       checks(context, commits, config, waiting, jobs),
-      submissions(context, commits, config, waiting, jobs, checks),
+      tenants(context.options, config),
+      submissions(context, commits, config, waiting, jobs, checks, tenants),
       retention(context, commits, jobs, attempts, job_commands),
       machines(context, config, members, jobs),
       decider(context, commits, config, members, waiting, jobs, attempts, stand_ins, alarms, checks,
@@ -37,7 +39,7 @@ Owners::Owners(EngineContext& context_in)
                    held_ends),
       leaving(context, config, members, jobs, rows, attempts, works, configuration) {
   for (JobFollower* follower :
-       std::initializer_list<JobFollower*>{&attempts, &alarms, &machines, &stand_ins}) {
+       std::initializer_list<JobFollower*>{&attempts, &alarms, &machines, &stand_ins, &tenants}) {
     jobs.AddFollower(follower);
   }
   configuration.AddFollower(&leaving);

@@ -3,6 +3,7 @@
 // above it and never to owners below; changes reach those by the followers that owners.cc adds.
 #pragma once
 
+#include "schedd/engine/commit/audit_trail.h"
 #include "schedd/engine/configure/configuration.h"
 #include "schedd/engine/decide/decider.h"
 #include "schedd/engine/jobs/admission_commands.h"
@@ -24,6 +25,7 @@ struct Owners : DurableListener {
 
   EngineContext& context;
   CommitPipeline commits;
+  AuditTrail audit;
 
   LiveConfig config;
   KnownMembers members;
@@ -41,6 +43,7 @@ struct Owners : DurableListener {
   StandInQueue stand_ins;
   NodeFailures node_failures;
   ResourceChecks checks;
+  TenantCounts tenants;
   Submissions submissions;
   Retention retention;
 

@@ -103,7 +103,9 @@ void Recovery::Rebuild(StoredWorld loaded) {
   owners_.alarms.Reset();
   owners_.stand_ins.Reset();
   owners_.checks.Clear();
+  owners_.tenants.Reset();
   owners_.submissions.Reset(loaded.last_job_id);
+  owners_.audit.Reset();
   owners_.retention.Reset();
   owners_.machines.Reset();
   owners_.decider.Reset();

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "schedd/model/access_table.h"
 #include "schedd/model/disruption.h"
 #include "schedd/model/override.h"
 #include "schedd/model/placement.h"
@@ -32,6 +33,8 @@ struct ConfigView {
   // By (namespace, name); the namespace is "" for the cluster-scoped kind of each.
   std::map<std::pair<std::string, std::string>, ResourceOverride> overrides;
   std::map<std::pair<std::string, std::string>, ResourceEnvelope> envelopes;
+  /// Roles, bindings and access tokens; never null.
+  std::shared_ptr<const AccessTable> access = std::make_shared<const AccessTable>();
   std::int64_t version = 0;  // grows with every change
 };
 using ConfigPtr = std::shared_ptr<const ConfigView>;

@@ -92,6 +92,10 @@ struct JobRecord {
   std::string display_name;
   std::string ns;
   std::string user;
+  /// The local account of the submitter, told by the kernel, munge or a token; never by the
+  /// manifest. Root (0) only by the kernel's word. Unset: the submitter has none. Pods of local
+  /// members run as it (rule U60).
+  std::optional<std::uint32_t> account;
   ShapeKind shape = ShapeKind::kJob;
   std::string local_queue;
   std::string cluster_queue;   // as resolved from the LocalQueue

@@ -16,6 +16,7 @@
 #include "schedd/model/member_cluster.h"
 #include "schedd/model/resources.h"
 #include "schedd/model/scheduling.h"
+#include "schedd/model/tenancy.h"
 #include "schedd/model/topology.h"
 
 namespace muster {
@@ -45,6 +46,11 @@ enum class ObjectKind : std::uint8_t {
   kResourceOverride = 21,
   kClusterResourceEnvelope = 22,
   kResourceEnvelope = 23,
+  kRole = 24,
+  kClusterRole = 25,
+  kRoleBinding = 26,
+  kClusterRoleBinding = 27,
+  kAccessToken = 28,
 };
 
 /// A configuration object as it is stored: shaped as in Kubernetes, whichever frontend it came
@@ -181,6 +187,7 @@ struct ClusterQueue {
   std::string placement;      // annotation muster.io/placement; "": none
   MemberDispatch dispatch;
   Rebalance rebalance;
+  std::optional<PodSecurityLevel> pod_security = {};  // annotation muster.io/pod-security
 };
 
 struct Cohort {
@@ -235,12 +242,6 @@ struct WorkloadPriorityClass {
   std::string name;
   std::int32_t value = 0;
   std::string description;
-};
-
-struct Namespace {
-  std::string name;
-  LabelMap labels;
-  std::string placement = {};  // annotation muster.io/placement; "": none
 };
 
 }  // namespace muster

@@ -37,6 +37,10 @@ struct ShapeInfo {
 
   /// "batch".
   constexpr std::string_view group() const { return api_version.substr(0, api_version.find('/')); }
+  /// The plural that roles name: also of batch scripts, which have no path.
+  constexpr std::string_view resource() const {
+    return plural.empty() ? std::string_view("batchscripts") : plural;
+  }
 };
 
 /// Every kind, in the order of discovery.

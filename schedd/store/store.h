@@ -11,18 +11,22 @@
 // halves until the item at fault stands alone, so one bad item harms no other.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "schedd/base/ids.h"
 #include "schedd/base/result.h"
+#include "schedd/model/audit.h"
 #include "schedd/model/dispatch.h"
 #include "schedd/model/event.h"
 #include "schedd/model/job.h"
+#include "schedd/model/job_visibility.h"
 #include "schedd/model/queues.h"
 #include "schedd/model/set_aside.h"
 #include "schedd/model/work.h"
@@ -79,12 +83,6 @@ struct ObjectWrite {
   bool remove = false;
 };
 
-/// One line of the audit log: who changed which object, and how.
-struct AuditRow {
-  WallTime time;
-  std::string user, method, verb, object, detail;
-};
-
 /// An object on a member cluster that Muster leaves alone.
 struct SetAsideWrite {
   SetAsideObject object;
@@ -121,6 +119,9 @@ struct PlanCommit {
   /// If set, the idempotency keys of jobs that were submitted before this time are forgotten, the
   /// oldest first and at most limits::kForgottenKeys of them. The jobs stay.
   WallTime forget_keys_before;
+  /// If set, rows of the audit trail whose whole day (UTC) was before this time are removed, the
+  /// oldest first and at most limits::kForgottenAuditRows of them; never those of the last day.
+  WallTime forget_audit_before;
 };
 
 /// The answer to one PlanCommit: the highest event number that is durable.
@@ -153,6 +154,18 @@ struct JobQuery {
   JobId after;  // only jobs with a higher id: the last one of the page before
   std::size_t limit = 1000;
   WallTime ended_since;  // unset: any, also jobs that have not ended
+  /// Which of them the reader may see (rule U23); null: all.
+  std::shared_ptr<const JobVisibility> visible = {};
+};
+
+/// The filter of ReadAudit. Every field that is set must match.
+struct AuditQuery {
+  WallTime since, until;   // not before, and before
+  std::string user, verb;  // "" = any
+  std::string object;      // "" = any; with a "/" at its end: everything below it
+  std::int64_t after = 0;  // only rows with a higher number
+  bool last = false;       // the last `limit` rows that match instead of the first ones
+  std::size_t limit = 1000;
 };
 
 class Store {
@@ -166,9 +179,16 @@ class Store {
   /// left out. kAborted if `epoch` no longer leads.
   virtual Result<StoredWorld> Load(Epoch epoch, WallTime finished_since) = 0;
   /// Answers each job on its own: AcceptedJob, kAlreadyExists for a taken name, or kInvalidArgument
-  /// for a key that another request used.
-  virtual void Accept(Epoch epoch, std::vector<NewJob> batch,
+  /// for a key that another request used. `audit` has a row for each request of the batch. The rows
+  /// are written in the transaction of the jobs, whatever becomes of single jobs; if a bad item has
+  /// the batch written in parts, no job is written before the rows are.
+  virtual void Accept(Epoch epoch, std::vector<NewJob> batch, std::vector<AuditRow> audit,
                       Callback<std::vector<Result<AcceptedJob>>> done) = 0;
+  /// The same for jobs that nobody asked for: tests.
+  void Accept(Epoch epoch, std::vector<NewJob> batch,
+              Callback<std::vector<Result<AcceptedJob>>> done) {
+    Accept(epoch, std::move(batch), {}, std::move(done));
+  }
   /// Writes one PlanCommit. After a failed one, every later write of the same epoch fails with
   /// kAborted until Lead: a later commit may depend on what the failed one gives back.
   virtual void Commit(Epoch epoch, PlanCommit commit, Callback<CommitVersion> done) = 0;
@@ -188,8 +208,21 @@ class Store {
   virtual Result<std::vector<Event>> ReadEvents(std::int64_t since, JobId job,
                                                 std::size_t limit) = 0;
   virtual Result<std::vector<AttemptRecord>> ReadAttempts(const std::vector<JobId>& ids) = 0;
+  /// In the order of their numbers, with numbers and hashes.
+  virtual Result<std::vector<AuditRow>> ReadAudit(const AuditQuery& query) = 0;
   /// The newest rows first.
-  virtual Result<std::vector<AuditRow>> ReadAudit(std::size_t limit) = 0;
+  Result<std::vector<AuditRow>> ReadAudit(std::size_t limit) {
+    AuditQuery query;
+    query.last = true;
+    query.limit = limit;
+    Result<std::vector<AuditRow>> rows = ReadAudit(query);
+    if (rows.ok()) std::reverse(rows->begin(), rows->end());
+    return rows;
+  }
+  /// Where the chain of the rows that are still there begins.
+  virtual Result<AuditAnchor> ReadAuditAnchor() = 0;
+  /// All configuration objects of a kind, by namespace and name; needs no lead.
+  virtual Result<std::vector<ObjectPtr>> ReadObjects(ObjectKind kind) = 0;
   /// The UUID of this installation, which the first migration makes. Objects on member clusters
   /// carry it.
   virtual Result<std::string> InstanceId() = 0;

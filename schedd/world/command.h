@@ -10,15 +10,12 @@
 
 #include "backends/backend.h"
 #include "schedd/store/store.h"
+#include "schedd/world/actor.h"
+#include "schedd/world/job_verb.h"
 #include "schedd/world/object_change.h"
 #include "schedd/world/world_view.h"
 
 namespace muster {
-
-/// Who asked, for the audit trail.
-struct Actor {
-  std::string user, method;  // method: "loopback", later "jwt", "mtls"
-};
 
 /// A validated submission. The engine gives it id, event number and times. A submission without a
 /// name (a batch script) gets the name `job-<id>`, which its manifest does not carry.
@@ -43,8 +40,6 @@ struct SubmitCommand {
   std::vector<Submission> jobs;
   Callback<std::vector<Result<SubmittedJob>>> done;
 };
-
-enum class JobVerb : std::uint8_t { kCancel, kHold, kRelease, kRequeue, kDelete };
 
 /// kDelete cancels a running job and, once it has ended, ends its object, so that the name is free.
 struct JobCommand {
@@ -244,6 +239,6 @@ using Command =
                  FactsCommand, EnsuredCommand, RemovedCommand, ConfirmedCommand, ListedCommand,
                  CordonCommand, DrainCommand, FenceCommand, CollectCommand, ReplaceJobCommand,
                  SetCheckStatusCommand, SetCheckActiveCommand, ChangeJobCommand, RecordWorksCommand,
-                 NominateCommand, ChooseMemberCommand>;
+                 NominateCommand, ChooseMemberCommand, AuditCommand>;
 
 }  // namespace muster

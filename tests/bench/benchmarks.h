@@ -55,5 +55,9 @@ Result<std::vector<Figure>> BenchLive(const BenchOptions& options);
 /// Choosing a member for a job; the rates of placements and of jobs that they govern; how a burst
 /// of jobs spreads over unequal members.
 Result<std::vector<Figure>> BenchPlacement(const BenchOptions& options);
+/// One access decision with 10,000 bindings.
+Result<std::vector<Figure>> BenchAccess(const BenchOptions& options);
+/// REST submission over TLS with tokens and 10,000 bindings, beside plain loopback.
+Result<std::vector<Figure>> BenchSecure(const BenchOptions& options);
 
 }  // namespace muster::bench

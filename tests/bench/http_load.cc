@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <memory>
 
 #include "tests/bench/http_client.h"
 
@@ -17,6 +18,7 @@ double Now() {
 
 struct Connection {
   int fd = -1;
+  std::unique_ptr<TlsStream> tls;  // null: plain
   std::string name, in;
   double sent_at = 0;
 };
@@ -28,9 +30,9 @@ class Load {
 
   LoadResult Run() {
     epoll_ = epoll_create1(0);
+    for (auto& connection : connections_) Open(&connection);
     begun_ = Now();
     for (auto& connection : connections_) {
-      connection.fd = Dial(options_.port);
       if (connection.fd < 0) continue;
       epoll_event event{};
       event.events = EPOLLIN;
@@ -54,6 +56,15 @@ class Load {
   }
 
  private:
+  void Open(Connection* connection) {
+    connection->fd = Dial(options_.port);
+    if (connection->fd < 0 || options_.tls == nullptr) return;
+    connection->tls = options_.tls->Connect(connection->fd);
+    if (connection->tls != nullptr) return;
+    close(connection->fd);
+    connection->fd = -1;
+  }
+
   void Drop(Connection* connection) {
     close(connection->fd);
     connection->fd = -1;
@@ -65,12 +76,19 @@ class Load {
         options_.requests > 0 ? next_ >= options_.requests : Now() - begun_ >= options_.seconds;
     if (spent) return Drop(connection);
     std::string path, body;
+    const auto& tokens = options_.bearer_tokens;
+    const std::string credential =
+        tokens.empty() ? "" : "Authorization: Bearer " + tokens[next_ % tokens.size()] + "\r\n";
     options_.make(next_++, &connection->name, &path, &body);
-    const std::string request = options_.method + " " + path +
-                                " HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-                                "Content-Length: " +
-                                std::to_string(body.size()) + "\r\n\r\n" + body;
+    const std::string request =
+        options_.method + " " + path +
+        " HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n" + credential +
+        "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
     connection->sent_at = Now();
+    if (connection->tls != nullptr) {
+      if (!connection->tls->Send(request)) Drop(connection);
+      return;
+    }
     std::size_t sent = 0;
     while (sent < request.size()) {
       const auto n =
@@ -80,11 +98,17 @@ class Load {
     }
   }
 
-  void Receive(Connection* connection) {
+  static bool ReceiveOnce(Connection* connection) {
+    if (connection->tls != nullptr) return connection->tls->Receive(&connection->in);
     char buffer[65536];
     const auto n = recv(connection->fd, buffer, sizeof buffer, 0);
-    if (n <= 0) return Drop(connection);
+    if (n <= 0) return false;
     connection->in.append(buffer, static_cast<std::size_t>(n));
+    return true;
+  }
+
+  void Receive(Connection* connection) {
+    if (!ReceiveOnce(connection)) return Drop(connection);
     const auto size = AnswerSize(connection->in);
     if (size == 0) return;
     if (connection->in.size() > 9 && connection->in[9] == '2') {

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/bench/tls_client.h"
+
 namespace muster::bench {
 
 struct LoadResult {
@@ -26,6 +28,10 @@ struct LoadOptions {
   double seconds = 0;
   bool remember = false;
   std::string method = "POST";
+  /// Null: plain. The handshakes are over before the first request is sent.
+  const TlsClient* tls = nullptr;
+  /// Sent as `Authorization: Bearer`, one after another; empty: none.
+  std::vector<std::string> bearer_tokens;
   /// Sets the name, path and body of request number `i`.
   std::function<void(std::size_t i, std::string* name, std::string* path, std::string* body)> make;
 };

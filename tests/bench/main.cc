@@ -69,6 +69,8 @@ int main(int argc, char** argv) {
   add("query", "squeue and get over a deep queue; memory", BenchQuery);
   add("recover", "kill -9 under load: lost, doubled, time to ready", BenchRecover);
   add("dispatch", "admitted to released on members, beside a plain client", BenchDispatch);
+  add("access", "one access decision with 10,000 bindings", BenchAccess);
+  add("secure", "submission over TLS with tokens and 10,000 bindings, beside plain", BenchSecure);
   CLI11_PARSE(app, argc, argv);
   auto figures = run(options);
   if (!figures.ok()) {

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,6 +21,8 @@
 #include <fstream>
 #include <sstream>
 #include <thread>
+
+#include "tests/bench/http_client.h"
 
 namespace muster::bench {
 namespace {
@@ -43,9 +46,13 @@ int FreePort() {
   return port;
 }
 
+// What can be read of a file: "" of a process that ends meanwhile, which an iterator would throw
+// of.
 std::string ReadAll(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  std::ostringstream text;
+  text << file.rdbuf();
+  return std::move(text).str();
 }
 
 // The postmasters that the daemon started: their command line has the data directory.
@@ -83,8 +90,8 @@ double CpuOf(const std::vector<std::string>& stat, bool with_reaped) {
 
 }  // namespace
 
-Server::Server(std::string bin_dir, std::vector<std::string> flags)
-    : bin_dir_(std::move(bin_dir)), flags_(std::move(flags)) {
+Server::Server(std::string bin_dir, std::vector<std::string> flags, Calls calls)
+    : bin_dir_(std::move(bin_dir)), flags_(std::move(flags)), calls_(calls) {
   std::string pattern = "/tmp/muster-bench-XXXXXX";
   data_dir_ = mkdtemp(pattern.data());
   std::filesystem::permissions(data_dir_, std::filesystem::perms(0755));
@@ -157,7 +164,7 @@ Result<std::string> Server::PostgresUrl() const {
     std::string line;
     for (int i = 0; i < 5 && std::getline(lock, line); ++i) {
     }
-    if (!line.empty()) return "host=" + line + " user=muster dbname=muster";
+    if (!line.empty()) return "host=" + line + " user=muster_owner dbname=muster";
   }
   return NotFound("the daemon's PostgreSQL is not running");
 }
@@ -186,17 +193,23 @@ CpuSeconds Server::Cpu() const {
   return cpu;
 }
 
+// A connected socket; -1: none.
+int Server::Connect() const {
+  if (calls_ == Calls::kOverTcp) return Dial(port_);
+  const int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const std::string path = data_dir_ + "/run/muster.sock";
+  path.copy(address.sun_path, sizeof address.sun_path - 1);
+  if (connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0) return fd;
+  close(fd);
+  return -1;
+}
+
 Result<std::string> Server::Call(const std::string& method, const std::string& path,
                                  const std::string& body) const {
-  const int fd = socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  address.sin_port = htons(static_cast<std::uint16_t>(port_));
-  if (connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) {
-    close(fd);
-    return Unavailable("no connection");
-  }
+  const int fd = Connect();
+  if (fd < 0) return Unavailable("no connection");
   // HTTP/1.0: the answer ends with the connection and is never chunked.
   const std::string request =
       method + " " + path + " HTTP/1.0\r\nHost: localhost\r\nContent-Type: " +

@@ -20,8 +20,11 @@ struct CpuSeconds {
 /// Blocks in every call; not thread-safe but for Call.
 class Server {
  public:
+  /// How Call reaches the daemon: a port that speaks TLS is left to others.
+  enum class Calls { kOverTcp, kOverSocket };
+
   /// `bin_dir` has musterd; `flags` are further flags such as --simulated-cluster=....
-  Server(std::string bin_dir, std::vector<std::string> flags);
+  Server(std::string bin_dir, std::vector<std::string> flags, Calls calls = Calls::kOverTcp);
   ~Server();
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
@@ -52,8 +55,11 @@ class Server {
                                      const std::string& body) const;
 
  private:
+  int Connect() const;
+
   std::string bin_dir_, data_dir_;
   std::vector<std::string> flags_;
+  const Calls calls_;
   int port_ = 0, grpc_port_ = 0;
   pid_t pid_ = -1;
 };

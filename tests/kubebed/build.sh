@@ -37,4 +37,6 @@ if [ ! -x "$target/kubebed" ]; then
   # Another builder may have been faster; one of the two is as good as the other.
   mv -T "$work" "$target" 2>/dev/null || [ -x "$target/kubebed" ]
 fi
+# Tests that need only kubectl ask kubectl.sh themselves.
+"$here/kubectl.sh" >/dev/null
 echo "$target/kubebed"

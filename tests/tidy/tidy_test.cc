@@ -56,9 +56,12 @@ const std::map<std::string, std::vector<std::string>>& Arrows() {
   static const std::map<std::string, std::vector<std::string>> arrows = {
       {"schedd/base", {}},
       {"schedd/text", {"schedd/base"}},
+      {"schedd/credentials", {"schedd/base", "schedd/text"}},
       {"schedd/telemetry", {"schedd/base"}},
       {"schedd/model", {"schedd/base"}},
       {"schedd/shapes/parts", {"schedd/base", "schedd/text", "schedd/model"}},
+      {"schedd/shapes/security",
+       {"schedd/base", "schedd/text", "schedd/model", "schedd/shapes/parts"}},
       {"schedd/shapes/kinds",
        {"schedd/base", "schedd/text", "schedd/model", "schedd/shapes/parts"}},
       {"schedd/shapes/batch",
@@ -66,7 +69,7 @@ const std::map<std::string, std::vector<std::string>>& Arrows() {
         "schedd/shapes/kinds"}},
       {"schedd/shapes/config",
        {"schedd/base", "schedd/text", "schedd/model", "schedd/shapes/parts",
-        "schedd/shapes/kinds"}},
+        "schedd/shapes/security", "schedd/shapes/kinds"}},
       {"schedd/core/quota", {"schedd/base", "schedd/model"}},
       {"schedd/core/topology", {"schedd/base", "schedd/model", "schedd/core/quota"}},
       {"schedd/core/preempt", {"schedd/base", "schedd/model", "schedd/core/quota"}},
@@ -98,6 +101,8 @@ const std::map<std::string, std::vector<std::string>>& Arrows() {
       {"schedd/store/pg",
        {"schedd/base", "schedd/model", "schedd/text", "schedd/telemetry", "schedd/store/store.h",
         "schedd/store/new_job.h", "schedd/store/health.h", "schedd/shapes/config/object_kinds.h"}},
+      {"schedd/store/seal",
+       {"schedd/base", "schedd/model", "schedd/telemetry", "schedd/store/store.h"}},
       {"schedd/store/memory",
        {"schedd/base", "schedd/model", "schedd/store/store.h", "schedd/store/new_job.h"}},
       {"schedd/dispatch/step", {"schedd/base", "schedd/model"}},
@@ -151,10 +156,16 @@ const std::map<std::string, std::vector<std::string>>& Arrows() {
       {"backends", {"schedd/base", "schedd/model"}},
       {"backends/local",
        {"schedd/base", "schedd/text", "schedd/telemetry", "schedd/model", "backends/backend.h"}},
+      {"backends/launcher",
+       {"schedd/base", "schedd/telemetry", "schedd/model", "backends/backend.h"}},
+      {"schedd/launcher",
+       {"schedd/base", "schedd/text", "schedd/telemetry", "schedd/daemon/config.h",
+        "schedd/daemon/real_clock.h", "backends/launcher/launcher_server.h",
+        "backends/local/host_accounts.h", "backends/local/local_backend.h"}},
       {"backends/simulated", {"schedd/base", "schedd/text", "schedd/model", "backends/backend.h"}},
       {"backends/k8s/client",
-       {"schedd/base", "schedd/text", "schedd/telemetry", "schedd/model", "backends/backend.h",
-        "backends/member_probe.h"}},
+       {"schedd/base", "schedd/text", "schedd/credentials", "schedd/telemetry", "schedd/model",
+        "backends/backend.h", "backends/member_probe.h"}},
       {"backends/k8s/status", {"schedd/base", "schedd/text", "schedd/model", "backends/backend.h"}},
       {"backends/k8s",
        {"schedd/base", "schedd/text", "schedd/telemetry", "schedd/model", "backends/backend.h",
@@ -162,8 +173,14 @@ const std::map<std::string, std::vector<std::string>>& Arrows() {
       {"backends/fleet",
        {"schedd/base", "schedd/telemetry", "schedd/model", "backends/member_probe.h",
         "backends/k8s/k8s_backend.h"}},
-      {"api/auth", {"schedd/base"}},
+      {"api/auth", {"schedd/base", "schedd/text", "schedd/model", "api/net"}},
+      {"api/auth/jwt",
+       {"schedd/base", "schedd/text", "schedd/telemetry", "api/auth/principal.h",
+        "api/auth/authenticator.h"}},
+      {"api/auth/munge",
+       {"schedd/base", "schedd/text", "api/auth/principal.h", "api/auth/authenticator.h"}},
       {"api/net", {"schedd/base"}},
+      {"api/net/tls", {"schedd/base", "schedd/credentials", "api/net"}},
       {"api/service",
        {"schedd/base", "schedd/text", "schedd/model", "schedd/core", "schedd/shapes",
         "schedd/simulate", "schedd/lifecycle", "schedd/world", "schedd/engine/engine.h",
@@ -177,13 +194,18 @@ const std::map<std::string, std::vector<std::string>>& Arrows() {
        {"schedd/base", "schedd/text", "schedd/model", "schedd/core", "schedd/shapes",
         "schedd/world", "schedd/store/store.h", "schedd/telemetry", "backends/backend.h",
         "api/auth", "api/net", "api/service"}},
-      {"clients/lib", {"schedd/base", "schedd/text"}},
+      {"clients/lib", {"schedd/base", "schedd/text", "schedd/credentials"}},
+      {"clients/login", {"schedd/base", "schedd/text", "clients/lib"}},
       {"clients/cli",
        {"schedd/base", "schedd/text", "schedd/model", "schedd/simulate",
         "schedd/shapes/config/admission_config.h", "schedd/shapes/config/object_kinds.h",
-        "clients/lib"}},
+        "clients/lib", "clients/login"}},
       {"clients/slurm",
        {"schedd/base", "schedd/text", "schedd/model", "schedd/shapes", "clients/lib"}},
+      // The programs themselves keep their memory private before anything holds a token.
+      {"clients/cli/main",
+       {"schedd/base", "schedd/text", "schedd/credentials", "clients/cli", "clients/lib"}},
+      {"clients/slurm/main", {"schedd/credentials", "clients/slurm"}},
   };
   return arrows;
 }
@@ -276,14 +298,21 @@ TEST(Tidy, LibrariesStayBehindTheirOneDoor) {
   const std::vector<std::pair<std::regex, std::vector<std::string>>> doors = {
       {std::regex("#include <pistache/"), {"api/rest"}},
       {std::regex("#include <grpc"), {"api/grpc", "clients/cli", "tests"}},
+      {std::regex("#include \"backends/launcher/launcher.pb.h"), {"backends/launcher", "tests"}},
       {std::regex("#include <(pqxx|libpq)"), {"schedd/store/pg", "tests"}},
       {std::regex("#include <boost/(asio|beast)"),
        {"api/rest", "api/grpc/front", "clients/lib", "backends/k8s", "tests"}},
+      {std::regex("#include <openssl/(ssl|pem|bio)"),
+       {"schedd/credentials", "api/net/tls", "clients/lib", "backends/k8s/client", "tests"}},
       {std::regex("#include <spdlog"), {"schedd/telemetry"}},
       {std::regex("#include <prometheus"), {"schedd/telemetry"}},
       {std::regex("#include <yaml"), {"schedd/text"}},
+      {std::regex("#include <seccomp"), {"backends/local/supervisor"}},
+      {std::regex("#include <cjose"), {"api/auth/jwt"}},
+      {std::regex("#include <curl"), {"api/auth/jwt", "clients/login"}},
+      {std::regex("#include <munge"), {"api/auth/munge", "clients/lib"}},
       {std::regex("#include <CLI/"),
-       {"schedd/daemon", "clients/cli", "tests/bench", "tests/conformance"}},
+       {"schedd/daemon", "schedd/launcher", "clients/cli", "tests/bench", "tests/conformance"}},
   };
   for (const auto& source : Sources()) {
     if (source.path == "tests/tidy/tidy_test.cc") continue;
@@ -354,6 +383,35 @@ TEST(Tidy, LinesFitAHundredColumns) {
       if (literal) continue;
       EXPECT_LE(line.size(), 100u) << Location(source, i) << line;
     }
+  }
+}
+
+// S14: what a user writes is never a command of the daemon's. Programs are started in these places,
+// by their path and an argument vector, never through a shell.
+TEST(Tidy, ProgramsAreStartedInListedFilesOnly) {
+  static const std::regex starts(
+      R"((^|[^A-Za-z_.>])(std::)?(::)?(system|popen|posix_spawnp?|execl[pe]?|execvp?e?|execveat|fexecve|wordexp|vfork)\()");
+  const std::map<std::string, std::string> listed = {
+      {"backends/local/host.cc", "the supervisor, to probe for namespaces"},
+      {"backends/local/pod_directory.cc", "the supervisor of a pod"},
+      {"backends/local/supervisor/launch.cc", "the program of a container"},
+      {"backends/k8s/client/exec_plugin.cc", "an exec plugin that allow-exec=true permits"},
+      {"clients/lib/credential_source.cc", "the program that the user's own config.yaml names"},
+      {"clients/lib/oidc_session.cc", "`muster login --renew`"},
+      {"schedd/store/pg/server_process.cc", "the private PostgreSQL"},
+  };
+  for (const auto& source : Sources()) {
+    if (Below(source.path, "tests")) continue;
+    const bool may = listed.contains(source.path);
+    bool does = false;
+    for (std::size_t i = 0; i < source.lines.size(); ++i) {
+      const std::string& line = source.lines[i];
+      if (IsComment(line)) continue;
+      const bool here = std::regex_search(line, starts);
+      does = does || here;
+      EXPECT_FALSE(here && !may) << Location(source, i) << line;
+    }
+    EXPECT_FALSE(may && !does) << source.path << " starts nothing any more: take it off the list";
   }
 }
 

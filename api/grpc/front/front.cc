@@ -14,17 +14,20 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <boost/asio/dispatch.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
 #include <thread>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "api/grpc/front/relay.h"
 #include "api/net/acceptor.h"
+#include "api/net/peer_counts.h"
 #include "schedd/telemetry/log.h"
 
 namespace muster::api::front {
@@ -35,6 +38,8 @@ namespace asio = boost::asio;
 // The kernel memory that a slow reader may hold.
 constexpr int kSendBufferBytes = 256 << 10;
 constexpr std::int64_t kTickMs = 1000;
+// Every user of the host may connect: the kernel tells who it is.
+constexpr mode_t kSocketMode = 0666;
 // Connections that were cut and stay open so that their clients can read the reason.
 constexpr int kLingering = 64;
 // Cut connections are logged at most this often, so that a flood of them does not flood the log.
@@ -42,14 +47,17 @@ constexpr std::int64_t kLogEveryMs = 1000;
 
 }  // namespace
 
-struct Front::Impl final : RelayHost {
-  Impl(SocketAdopter adopt_in, FrontOptions options_in)
+struct Front::Impl final : RelayHost, std::enable_shared_from_this<Impl> {
+  Impl(SocketAdopter adopt_in, PeerRegistry& peers_in, FrontOptions options_in)
       : adopt(std::move(adopt_in)),
-        options(options_in),
+        peers(peers_in),
+        options(std::move(options_in)),
         work(asio::make_work_guard(io)),
         ticker(io),
-        acceptor([this](int fd) { asio::post(io, [this, fd] { OnSocket(fd); }); },
-                 [this] { asio::post(io, [this] { MakeRoom(); }); }) {}
+        acceptor([this](int fd) { OnAccepted(fd); },
+                 [this] { asio::post(io, [this] { MakeRoom(); }); }),
+        unix_acceptor([this](int fd) { OnAccepted(fd); },
+                      [this] { asio::post(io, [this] { MakeRoom(); }); }) {}
 
   // RelayHost.
   asio::io_context& context() override { return io; }
@@ -75,7 +83,23 @@ struct Front::Impl final : RelayHost {
         {{"reason", why}, {"connections", std::int64_t{cut_since_log}}});
     cut_since_log = 0;
   }
+  void OnRefused(const std::string& why) override {
+    if (NowMs() < next_refused_log) return;
+    next_refused_log = NowMs() + kLogEveryMs;
+    Log(LogLevel::kWarning, "grpc", "tls_refused", {{"msg", why}});
+  }
+  void OnSecured(Relay& relay, const net::TlsFilter& tls) override;
   void OnLeft(Relay* relay) override {
+    securing.erase(relay);
+    preparing.erase(relay);
+    if (const auto found = numbers.find(relay); found != numbers.end()) {
+      peers.Leave(found->second.number, found->second.peer, NowMs());
+      numbers.erase(found);
+    }
+    if (const auto known = key_of.find(relay); known != key_of.end()) {
+      held.Remove(known->second);
+      key_of.erase(known);
+    }
     std::erase_if(relays, [relay](const auto& one) { return one.get() == relay; });
   }
   bool BeginLinger() override {
@@ -85,8 +109,17 @@ struct Front::Impl final : RelayHost {
   }
   void EndLinger() override { --lingering; }
 
-  void OnSocket(int fd);
+  // On an acceptor's thread. The kernel is asked now: later the client may have gone.
+  void OnAccepted(int fd) {
+    auto peer = std::make_shared<const net::Peer>(net::PeerOf(fd));
+    asio::post(io, [this, fd, peer = std::move(peer)] { OnSocket(fd, peer); });
+  }
+  void OnSocket(int fd, const net::PeerPtr& peer);
+  void Prepare(const std::shared_ptr<Relay>& relay);
+  void OnPrepared(const std::shared_ptr<Relay>& relay);
+  bool Adopt(Relay& relay, int server_end, net::PeerPtr peer);
   void MakeRoom();
+  bool MakeRoomOf(const std::string& key);
   // Holds the relay while it leaves the list, which has the only other pointer to it.
   static void Cut(Relay& relay, const char* why) {
     const auto held = relay.shared_from_this();
@@ -95,23 +128,56 @@ struct Front::Impl final : RelayHost {
   void Tick();
 
   const SocketAdopter adopt;
+  PeerRegistry& peers;
   const FrontOptions options;
   asio::io_context io{1};
   asio::executor_work_guard<asio::io_context::executor_type> work;
   asio::steady_timer ticker;
   std::vector<std::shared_ptr<Relay>> relays;
+  // What gRPC knows a connection by, and whose it is: a pointer of its own for each connection.
+  struct Listed {
+    int number = -1;
+    net::PeerPtr peer;
+  };
+  std::unordered_map<const Relay*, Listed> numbers;
+  // gRPC's end of a connection, until gRPC gets it.
+  struct ServerEnd {
+    explicit ServerEnd(int descriptor) : fd(descriptor) {}
+    ~ServerEnd() {
+      if (fd >= 0) ::close(fd);
+    }
+    ServerEnd(const ServerEnd&) = delete;
+    ServerEnd& operator=(const ServerEnd&) = delete;
+    int fd;
+  };
+  struct Prepared {
+    std::unique_ptr<ServerEnd> end;
+    net::PeerPtr peer;
+  };
+  std::unordered_map<const Relay*, Prepared> preparing;     // those of which nothing is read yet
+  std::unordered_map<const Relay*, net::PeerPtr> securing;  // whose TLS handshake goes on
+  net::PeerCounts held{
+      net::ConnectionsPerPeer(options.connections_per_peer, options.max_connections)};
+  std::unordered_map<const Relay*, std::string> key_of;  // net::PeerKeyOf of each in `relays`
   TokenBucket reset_budget{limits::kAllResetBurst, limits::kAllResetsPerS};
   std::ptrdiff_t streams = 0;
-  std::int64_t next_log = 0;
+  std::int64_t next_log = 0, next_refused_log = 0;
   int cut_since_log = 0;
   int lingering = 0;
   bool stopping = false;
-  net::Acceptor acceptor;
+  net::Acceptor acceptor, unix_acceptor;
   std::thread thread;
 };
 
-// A new connection. Refused if there is no place even after MakeRoom.
-void Front::Impl::OnSocket(int fd) {
+// A new connection. Refused if there is no place even after MakeRoom, or if its peer has as many as
+// one peer may have, all of them with open calls.
+void Front::Impl::OnSocket(int fd, const net::PeerPtr& peer) {
+  const std::string key = net::PeerKeyOf(*peer);
+  if (held.Full(key) && !MakeRoomOf(key)) {
+    OnCut("one peer has too many connections");
+    ::close(fd);
+    return;
+  }
   if (relays.size() >= options.max_connections) MakeRoom();
   int ends[2] = {-1, -1};
   if (stopping || relays.size() >= options.max_connections ||
@@ -124,8 +190,59 @@ void Front::Impl::OnSocket(int fd) {
   ::setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &kSendBufferBytes, sizeof kSendBufferBytes);
   auto relay = std::make_shared<Relay>(*this, fd, ends[0]);
   relays.push_back(relay);
-  adopt(ends[1]);
-  relay->Begin();
+  held.Add(key);
+  key_of.emplace(relay.get(), key);
+  preparing[relay.get()] = {std::make_unique<ServerEnd>(ends[1]), peer};
+  Prepare(relay);
+}
+
+// Who is known at once costs no turn of the thread.
+void Front::Impl::Prepare(const std::shared_ptr<Relay>& relay) {
+  if (!options.prepare) return OnPrepared(relay);
+  const net::PeerPtr peer = preparing.at(relay.get()).peer;
+  options.prepare(*peer, [weak = weak_from_this(), waits = std::weak_ptr(relay)] {
+    const auto impl = weak.lock();
+    if (impl == nullptr) return;
+    asio::dispatch(impl->io, [impl = impl.get(), waits] {
+      if (const auto ready = waits.lock()) impl->OnPrepared(ready);
+    });
+  });
+}
+
+void Front::Impl::OnPrepared(const std::shared_ptr<Relay>& relay) {
+  auto known = preparing.extract(relay.get());
+  if (known.empty()) return;  // it has left
+  if (stopping) return relay->Close();
+  const net::PeerPtr peer = std::move(known.mapped().peer);
+  const int end = std::exchange(known.mapped().end->fd, -1);
+  if (options.tls != nullptr && peer->kind != net::Peer::Kind::kUnix) {
+    // gRPC gets its end once the handshake is over (OnSecured), and with it the peer's certificate.
+    securing[relay.get()] = peer;
+    relay->Secure(options.tls->Current(), end);
+    return relay->Begin();
+  }
+  if (Adopt(*relay, end, peer)) relay->Begin();
+}
+
+// Lists the connection and gives gRPC its end. False: there is no number for it, and the relay is
+// closed.
+bool Front::Impl::Adopt(Relay& relay, int server_end, net::PeerPtr peer) {
+  const int number = peers.Adopt(server_end, peer, NowMs());
+  if (number < 0) return relay.Close(), false;
+  numbers[&relay] = {number, std::move(peer)};
+  adopt(number);
+  return true;
+}
+
+// The client is known now; gRPC has not had a byte of it yet. It is listed only now, with its
+// certificate: whether a number may be taken over depends on who takes it (peer_registry.cc).
+void Front::Impl::OnSecured(Relay& relay, const net::TlsFilter& tls) {
+  auto known = securing.extract(&relay);
+  if (stopping || known.empty()) return relay.Close();
+  auto peer = std::make_shared<net::Peer>(*known.mapped());
+  peer->encrypted = true;
+  peer->certificate = tls.certificate();
+  Adopt(relay, relay.TakeServerEnd(), std::move(peer));
 }
 
 // Cuts the connection that has been quiet longest among those without an open call; if all have
@@ -139,6 +256,18 @@ void Front::Impl::MakeRoom() {
   if (quiet != relays.end()) Cut(**quiet, "others need the connection's place");
 }
 
+// Cuts the connection of this peer that has been quiet longest among those without an open call.
+// False if all have calls.
+bool Front::Impl::MakeRoomOf(const std::string& key) {
+  Relay* quiet = nullptr;
+  for (const auto& relay : relays) {
+    if (relay->open_streams() > 0 || key_of.at(relay.get()) != key) continue;
+    if (quiet == nullptr || relay->heard_ms() < quiet->heard_ms()) quiet = relay.get();
+  }
+  if (quiet != nullptr) Cut(*quiet, "its peer has opened too many connections");
+  return quiet != nullptr;
+}
+
 void Front::Impl::Tick() {
   ticker.expires_after(std::chrono::milliseconds(kTickMs));
   ticker.async_wait([this](const boost::system::error_code& error) {
@@ -149,13 +278,18 @@ void Front::Impl::Tick() {
   });
 }
 
-Front::Front(SocketAdopter adopt, FrontOptions options)
-    : impl_(std::make_shared<Impl>(std::move(adopt), options)) {}
+Front::Front(SocketAdopter adopt, PeerRegistry& peers, FrontOptions options)
+    : impl_(std::make_shared<Impl>(std::move(adopt), peers, std::move(options))) {}
 Front::~Front() { Stop(); }
 
-Status Front::Start(const std::string& address, int port) {
+Status Front::Start(const std::string& address, int port, const std::string& socket) {
   Status started = impl_->acceptor.Start(address, port);
-  if (!started.ok()) return started;
+  if (started.ok() && !socket.empty())
+    started = impl_->unix_acceptor.StartUnix(socket, kSocketMode);
+  if (!started.ok()) {
+    impl_->acceptor.Stop();
+    return started;
+  }
   impl_->Tick();
   impl_->thread = std::thread([impl = impl_.get()] { impl->io.run(); });
   return started;
@@ -163,12 +297,14 @@ Status Front::Start(const std::string& address, int port) {
 
 void Front::StopAccepting() {
   impl_->acceptor.Stop();
+  impl_->unix_acceptor.Stop();
   asio::post(impl_->io, [impl = impl_.get()] { impl->stopping = true; });
 }
 
 void Front::Stop() {
   if (!impl_->thread.joinable()) return;
   impl_->acceptor.Stop();
+  impl_->unix_acceptor.Stop();
   asio::post(impl_->io, [impl = impl_.get()] {
     impl->stopping = true;
     impl->ticker.cancel();

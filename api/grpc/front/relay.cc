@@ -8,9 +8,13 @@
 // Close: a socket is broken or a time is over. After the first two the relay lingers: it reads and
 // drops what the client still sends, because closing a socket with unread bytes would reset the
 // connection and destroy the last bytes on their way.
+//
+// With TLS (relay_tls.cc) what comes from the client is decrypted before it is counted, and what
+// goes to it is encrypted as late as possible, a piece at a time.
 #include "api/grpc/front/relay.h"
 
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -64,6 +68,10 @@ Relay::Relay(RelayHost& host, int client, int server)
   up_.to = down_.from = &server_;
 }
 
+Relay::~Relay() {
+  if (server_end_ >= 0) ::close(server_end_);
+}
+
 void Relay::Begin() {
   Read(up_);
   Read(down_);
@@ -71,7 +79,7 @@ void Relay::Begin() {
 
 // Waits for bytes, unless the direction may not read now.
 void Relay::Read(Way& way) {
-  if (closed_ || cut_ || way.reading || way.ended || !way.pending.empty()) return;
+  if (closed_ || cut_ || way.reading || way.ended || Holds(way)) return;
   if (paused_ && &way == &up_) return;
   way.reading = true;
   way.from->async_wait(Descriptor::wait_read, [self = shared_from_this(), &way](ErrorCode error) {
@@ -85,6 +93,7 @@ void Relay::OnReadable(Way& way) {
   if (n < 0) return WouldBlock() ? Read(way) : Close();
   if (n == 0) return OnEnd(way);
   const std::string_view bytes(Scratch(), static_cast<std::size_t>(n));
+  if (tls_ != nullptr && &way == &up_) return OnCipher(bytes);
   if (!Count(way, bytes)) return;
   Write(way, bytes);
   Read(way);
@@ -147,11 +156,11 @@ std::ptrdiff_t Relay::SendSome(Descriptor& to, std::string_view bytes) {
 
 // Sends at once what the socket takes and keeps the rest.
 void Relay::Write(Way& way, std::string_view bytes) {
-  const std::ptrdiff_t sent = SendSome(*way.to, bytes);
+  const std::ptrdiff_t sent = SendSome(way, bytes);
   if (sent < 0) return Close();
-  if (static_cast<std::size_t>(sent) == bytes.size()) return;
   way.pending.assign(bytes.substr(static_cast<std::size_t>(sent)));
   way.sent = 0;
+  if (!Holds(way)) return;
   way.since_ms = NowMs();
   AwaitWritable(way);
 }
@@ -169,11 +178,11 @@ void Relay::AwaitWritable(Way& way) {
 // on.
 void Relay::OnWritable(Way& way) {
   if (cut_ && &way == &up_) return;
-  const std::ptrdiff_t sent = SendSome(*way.to, std::string_view(way.pending).substr(way.sent));
+  const std::ptrdiff_t sent = SendSome(way, std::string_view(way.pending).substr(way.sent));
   if (sent < 0) return Close();
   if (sent > 0) way.since_ms = NowMs();
   way.sent += static_cast<std::size_t>(sent);
-  if (way.sent < way.pending.size()) return AwaitWritable(way);
+  if (Holds(way)) return AwaitWritable(way);
   way.pending = {};
   way.sent = 0;
   if (cut_) return Linger();
@@ -184,7 +193,7 @@ void Relay::OnWritable(Way& way) {
 // `from` sends no more. Once everything pending has left, `to` is shut down for writing.
 void Relay::OnEnd(Way& way) {
   way.ended = true;
-  if (!way.pending.empty()) return;
+  if (Holds(way)) return;
   // gRPC has closed the connection; the client may not have read its last bytes yet.
   if (&way == &down_) {
     cut_ = true;
@@ -200,6 +209,7 @@ void Relay::Cut(const std::string& why) {
   host_.OnCut(why);
   server_.close();
   Leave();
+  if (Shaking()) return Close();
   // The client could not read a GOAWAY in the middle of another frame.
   std::string left = down_.pending.substr(down_.sent);
   if (left.size() < meter_.server_unfinished()) return Close();
@@ -209,7 +219,17 @@ void Relay::Cut(const std::string& why) {
   down_.pending = std::move(left);
   down_.sent = 0;
   down_.since_ms = NowMs();
+  EndSoon();
   if (!waits) OnWritable(down_);
+}
+
+// The host's list does not have this relay any more, so no tick looks at it: a client that reads
+// nothing would keep its descriptor for ever. Linger sets the timer anew.
+void Relay::EndSoon() {
+  timer_.expires_after(std::chrono::milliseconds(kLingerMs));
+  timer_.async_wait([self = shared_from_this()](ErrorCode error) {
+    if (!error) self->Close();
+  });
 }
 
 // Half-closes the client's socket and drops what the client sends, for a bounded time. Closing at
@@ -218,12 +238,10 @@ void Relay::Linger() {
   if (closed_ || lingering_) return;
   if (!host_.BeginLinger()) return Close();
   lingering_ = true;
+  EndTls();
   ::shutdown(client_.native_handle(), SHUT_WR);
   if (server_.is_open()) server_.close();
-  timer_.expires_after(std::chrono::milliseconds(kLingerMs));
-  timer_.async_wait([self = shared_from_this()](ErrorCode error) {
-    if (!error) self->Close();
-  });
+  EndSoon();
   OnLinger();
 }
 
@@ -262,7 +280,7 @@ void Relay::Leave() {
 void Relay::OnTick(std::int64_t preface_ms, std::int64_t stall_ms) {
   const std::int64_t now = NowMs();
   if (!meter_.preface_done() && now - begun_ms_ > preface_ms) return Close();
-  if (!down_.pending.empty() && now - down_.since_ms > stall_ms) return Close();
+  if (Holds(down_) && now - down_.since_ms > stall_ms) return Close();
 }
 
 }  // namespace muster::api::front

@@ -20,6 +20,7 @@
 #include <charconv>
 #include <utility>
 
+#include "api/auth/request_id.h"
 #include "api/rest/http/dispatch.h"
 #include "api/rest/http/plain_problem.h"
 #include "schedd/base/limits.h"
@@ -27,17 +28,8 @@
 namespace muster::rest {
 namespace {
 
-// A whole request must arrive in this many seconds, against clients that send a byte at a time.
-constexpr std::int64_t kRequestTicks = 20;
-// A connection whose request takes longer than this to arrive may be closed to make room.
-constexpr std::int64_t kSlowTicks = 2;
-// An answer of which nothing leaves for this long is given up.
-constexpr std::int64_t kStallTicks = 30;
-// Time and bytes for a refused client to read its answer.
-constexpr std::int64_t kLingerTicks = 2;
+// Bytes that a refused client may still send while it reads its answer.
 constexpr std::size_t kLingerBytes = 16 << 20;
-// Half-read requests of all connections together.
-constexpr std::int64_t kHeldBytes = 256 << 20;
 // What a client may send ahead of the present answer: one request of the largest size.
 constexpr std::size_t kPipelinedBytes = limits::kRequestBytes + limits::kHeaderBytes;
 // Pieces of a long body that are made before other connections may use the pool's thread.
@@ -45,10 +37,13 @@ constexpr int kPiecesPerTurn = 4;
 
 }  // namespace
 
-Connection::Connection(int fd, std::shared_ptr<ConnectionHost> host)
+Connection::Connection(int fd, std::shared_ptr<ConnectionHost> host, net::PeerPtr peer,
+                       std::shared_ptr<HeldBytes> peer_held)
     : host_(std::move(host)),
+      peer_held_(std::move(peer_held)),
       fd_(fd),
-      reader_(host_->routes),
+      peer_(std::move(peer)),
+      reader_(host_->routes, peer_ != nullptr && peer_->kind == net::Peer::Kind::kUnix),
       since_(host_->tick.load()),
       idle_turn_(++host_->turn) {}
 
@@ -56,11 +51,17 @@ Connection::~Connection() {
   if (fd_ >= 0) ::close(fd_);
 }
 
-// Keeps the host's sum of held bytes in step with this reader.
+// Keeps the sums of held bytes, the host's and the peer's, in step with this reader.
 void Connection::CountHeldLocked() {
   const std::size_t held = state_ == State::kClosed ? 0 : reader_.held();
-  host_->held_bytes += static_cast<std::int64_t>(held) - static_cast<std::int64_t>(counted_held_);
+  const auto more = static_cast<std::int64_t>(held) - static_cast<std::int64_t>(counted_held_);
+  host_->held_bytes += more;
+  if (peer_held_ != nullptr) *peer_held_ += more;
   counted_held_ = held;
+}
+
+bool Connection::PeerHoldsTooMuch() const {
+  return peer_held_ != nullptr && *peer_held_ > limits::kHalfSentBytesPerPeer;
 }
 
 void Connection::OnBytes(std::string_view bytes) {
@@ -71,13 +72,21 @@ void Connection::OnBytes(std::string_view bytes) {
     if (lingered_ > kLingerBytes) CloseLocked();
     return;
   }
-  if (streaming_) return;  // a request after an endless answer would never be answered
+  std::string plain;
+  if (tls_ != nullptr) {
+    if (!DecryptLocked(bytes, &plain)) return;
+    bytes = plain;
+  }
+  // A request after an endless answer would never be answered.
+  if (streaming_ && input_ended_) return CloseLocked();
+  if (streaming_) return;
   // A client that sends ahead of its answers may fill one request and no more.
   if (busy_ && reader_.unparsed() + bytes.size() > kPipelinedBytes) return CloseLocked();
   reader_.Feed(bytes);
   CountHeldLocked();
   // No answer can be given while another one is on its way, so the connection is closed.
-  if (busy_ && host_->held_bytes > kHeldBytes) return CloseLocked();
+  if (busy_ && (host_->held_bytes > limits::kHalfSentBytes || PeerHoldsTooMuch()))
+    return CloseLocked();
   if (!driving_) Drive(lock);
 }
 
@@ -101,11 +110,13 @@ void Connection::Drive(Lock& lock) {
     const bool was_mid_request = reader_.mid_request();
     const RequestReader::Step step = reader_.Next();
     if (reader_.mid_request() && !was_mid_request) since_ = host_->tick.load();
-    // The reader has no complete request: either too much is held for all connections, or the
+    // The reader has no complete request: either too much is held for its peer or for all, or the
     // client has finished sending, or the next bytes decide.
     if (step == RequestReader::Step::kNeedMore) {
       CountHeldLocked();
-      if (host_->held_bytes > kHeldBytes && reader_.held() > 0) {
+      if (PeerHoldsTooMuch() && reader_.held() > 0) {
+        RefuseLocked({429, "one peer has too many half-sent requests; try again later", false, ""});
+      } else if (host_->held_bytes > limits::kHalfSentBytes && reader_.held() > 0) {
         RefuseLocked({503, "too many half-sent requests are held; try again later", false, ""});
       } else if (input_ended_) {
         CloseLocked();
@@ -135,6 +146,10 @@ void Connection::Run(Lock& lock, ParsedRequest read) {
   head_ = read.request.head;
   chunked_ = answer_complete_ = false;
   route_ = read.match.index;
+  read.request.peer = peer_;
+  if (!auth::SaneRequestId(read.request.request_id))
+    read.request.request_id = auth::NextRequestId();
+  request_id_ = read.request.request_id;
   started_ns_ = Workers::NowNs();
   ++host_->active;
   lock.unlock();
@@ -153,6 +168,7 @@ void Connection::RefuseLocked(const Refusal& refusal) {
   if (!refusal.allow.empty()) response.headers.emplace_back("Allow", refusal.allow);
   keep_alive_ = false;
   head_ = http_1_0_ = false;
+  request_id_.clear();
   host_->access.Count(-1, refusal.status, 0);
   AppendHead(response, false, response.body.size(), true);
   out_ += response.body;
@@ -189,11 +205,16 @@ void Connection::AppendHead(const Response& response, bool chunked, std::size_t 
     out_ += ": ";
     for (const char c : value) out_ += c == '\r' || c == '\n' || c == '\0' ? ' ' : c;
   }
+  if (!request_id_.empty()) {
+    out_ += "\r\nX-Request-Id: ";
+    out_ += request_id_;
+  }
   if (!keep_alive_) {
     out_ += "\r\nConnection: close";
   } else if (http_1_0_) {
     out_ += "\r\nConnection: keep-alive";
   }
+  if (tls_ != nullptr) out_ += "\r\nStrict-Transport-Security: max-age=31536000";
   out_ += "\r\nX-Content-Type-Options: nosniff\r\n\r\n";
 }
 
@@ -250,12 +271,10 @@ void Connection::AppendPiece(std::string_view data) {
 // writer thread. Closes a broken connection.
 bool Connection::FlushLocked() {
   if (waiting_) return false;
-  while (sent_ < out_.size()) {
-    const ssize_t sent =
-        ::send(fd_, out_.data() + sent_, out_.size() - sent_, MSG_NOSIGNAL | MSG_DONTWAIT);
+  for (std::string_view next = NextLocked(); !next.empty(); next = NextLocked()) {
+    const ssize_t sent = ::send(fd_, next.data(), next.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent > 0) {
-      sent_ += static_cast<std::size_t>(sent);
-      progress_ = host_->tick.load();
+      LeftLocked(static_cast<std::size_t>(sent));
       continue;
     }
     if (sent < 0 && errno == EINTR) continue;
@@ -273,6 +292,8 @@ bool Connection::FlushLocked() {
     CloseLocked();
     return false;
   }
+  // Only a filter that failed leaves something.
+  if (sent_ < out_.size()) return CloseLocked(), false;
   out_.clear();
   if (out_.capacity() > (64 << 10)) out_.shrink_to_fit();
   sent_ = 0;
@@ -306,7 +327,9 @@ void Connection::Pump() {
   BodyProducer producer;
   {
     const Lock lock(mutex_);
-    if (state_ == State::kClosed) return;
+    // Without a producer another turn has it: with TLS, a turn is also begun when an answer of the
+    // protocol itself has left.
+    if (state_ == State::kClosed || !producer_) return;
     producer = std::move(producer_);
   }
   for (int i = 0; i < kPiecesPerTurn; ++i) {
@@ -361,6 +384,7 @@ void Connection::EndAnswerLocked() {
 
 // Closing at once with bytes unread would reset the connection and lose the answer on its way.
 void Connection::LingerLocked() {
+  EndTlsLocked();
   ::shutdown(fd_, SHUT_WR);
   state_ = State::kLingering;
   since_ = host_->tick.load();
@@ -371,6 +395,7 @@ void Connection::LingerLocked() {
 // callback of WhenDrained, which then finds over() true.
 void Connection::CloseLocked() {
   if (state_ == State::kClosed) return;
+  if (!busy_) EndTlsLocked();
   state_ = State::kClosed;
   over_.store(true, std::memory_order_release);
   CountHeldLocked();
@@ -418,44 +443,6 @@ void Connection::End() {
   answer_complete_ = true;
   over_.store(true, std::memory_order_release);
   if (FlushLocked()) AfterFlushLocked();
-}
-
-// Exactly one time limit applies, by the phase that the connection is in.
-void Connection::Reap(std::int64_t tick, std::int64_t idle_ticks) {
-  const Lock lock(mutex_);
-  if (state_ == State::kClosed) return;
-  if (state_ == State::kLingering) {
-    if (tick - since_ > kLingerTicks) CloseLocked();
-  } else if (!out_.empty()) {
-    if (tick - progress_ > kStallTicks) CloseLocked();
-  } else if (!busy_ && !driving_ && reader_.mid_request()) {
-    if (tick - since_ > kRequestTicks)
-      RefuseLocked({408, "the request did not arrive in time", false, ""});
-  } else if (!busy_ && !driving_ && tick - since_ > idle_ticks) {
-    CloseLocked();
-  }
-}
-
-// The smaller the number, the sooner the connection is closed. Slow requests come after all idle
-// connections.
-std::optional<std::uint64_t> Connection::DispensableLocked() const {
-  constexpr std::uint64_t kAfterIdleOnes = std::uint64_t{1} << 62;
-  if (state_ == State::kClosed || busy_ || driving_ || !out_.empty()) return std::nullopt;
-  if (state_ == State::kOpen && reader_.mid_request()) {
-    if (host_->tick.load() - since_ <= kSlowTicks) return std::nullopt;
-    return kAfterIdleOnes + idle_turn_;
-  }
-  return idle_turn_;
-}
-
-std::optional<std::uint64_t> Connection::Dispensable() const {
-  const Lock lock(mutex_);
-  return DispensableLocked();
-}
-
-void Connection::MakeRoom() {
-  const Lock lock(mutex_);
-  if (DispensableLocked()) CloseLocked();
 }
 
 // A stream gets its last chunk, so that its client sees a proper end.

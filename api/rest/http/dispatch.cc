@@ -1,9 +1,9 @@
-// A synchronous handler runs on the reading thread (Run::kInline) or on the pool, and its result is
-// the answer. An asynchronous handler gets a Responder and may answer later, usually on the
-// engine's thread. LateAnswer makes that cheap and safe: the engine's thread pushes one task to the
-// writer thread, which renders and sends the answer; only the first answer counts; and if the
-// Responder is destroyed unanswered, because the engine stopped, the client is told that the
-// outcome is unknown.
+// A synchronous handler runs on the reading thread (Run::kInline, unless this request may block) or
+// on the pool, and its result is the answer. An asynchronous handler gets a Responder and may
+// answer later, usually on the engine's thread. LateAnswer makes that cheap and safe: the engine's
+// thread pushes one task to the writer thread, which renders and sends the answer; only the first
+// answer counts; and if the Responder is destroyed unanswered, because the engine stopped, the
+// client is told that the outcome is unknown.
 #include "api/rest/http/dispatch.h"
 
 #include <atomic>
@@ -87,8 +87,11 @@ void Dispatch(std::shared_ptr<Connection> connection, ConnectionHost& host, Pars
     return connection->Finish(std::move(response));
   }
   const Route& route = host.routes.routes()[static_cast<std::size_t>(read.match.index)];
+  const bool here =
+      route.run == Run::kInline && !(route.may_block && route.may_block(read.request));
+  read.request.may_wait = !here;
   if (const auto* sync = std::get_if<SyncHandler>(&route.handler)) {
-    if (route.run == Run::kInline) return connection->Finish(RunSync(*sync, read.request));
+    if (here) return connection->Finish(RunSync(*sync, read.request));
     auto request = std::make_shared<Request>(std::move(read.request));
     host.workers.Post([connection = std::move(connection), sync, request] {
       connection->Finish(RunSync(*sync, *request));
@@ -98,7 +101,7 @@ void Dispatch(std::shared_ptr<Connection> connection, ConnectionHost& host, Pars
   const auto* async = std::get_if<AsyncHandler>(&route.handler);
   // The answer holds the host, because the engine's callback may come after the server has gone.
   auto answer = std::make_shared<LateAnswer>(connection, connection->host(), kubernetes);
-  if (route.run == Run::kInline) return RunAsync(*async, read.request, answer);
+  if (here) return RunAsync(*async, read.request, answer);
   auto request = std::make_shared<Request>(std::move(read.request));
   host.workers.Post(
       [async, request, answer = std::move(answer)] { RunAsync(*async, *request, answer); });

@@ -94,8 +94,8 @@ bool MethodOf(http::verb verb, Request* request) {
 // "http://host:1/a" becomes "/a"; other targets are unchanged. Servers must accept the absolute
 // form (RFC 9112, 3.2.2).
 std::string_view OriginForm(std::string_view target) {
-  if (!target.starts_with("http://")) return target;
-  const std::size_t slash = target.find('/', 7);
+  if (!target.starts_with("http://") && !target.starts_with("https://")) return target;
+  const std::size_t slash = target.find('/', target.find("//") + 2);
   return slash == std::string_view::npos ? std::string_view("/") : target.substr(slash);
 }
 
@@ -151,7 +151,21 @@ bool IsLocalAuthority(std::string_view authority) {
   return !error;
 }
 
-RequestReader::RequestReader(const RouteTable& routes) : routes_(routes) {}
+bool IsNamedAuthority(std::string_view authority, const std::vector<std::string>& names) {
+  const std::size_t colon = authority.find(':');
+  if (colon != std::string_view::npos && !AllDigits(authority.substr(colon + 1))) return false;
+  std::string host(authority.substr(0, colon));
+  for (char& c : host)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  const std::size_t dot = host.find('.');
+  const std::string any = dot == std::string::npos || dot == 0 ? "" : "*" + host.substr(dot);
+  return std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+    return !host.empty() && (name == host || (!any.empty() && name == any));
+  });
+}
+
+RequestReader::RequestReader(const RouteTable& routes, bool unix_socket)
+    : routes_(routes), unix_socket_(unix_socket) {}
 RequestReader::~RequestReader() = default;
 
 void RequestReader::Feed(std::string_view bytes) {
@@ -251,21 +265,7 @@ RequestReader::Step RequestReader::CheckHeader() {
   if (!ParseTarget(OriginForm(target), &request)) {
     return Refuse(400, "the request's target is not a path with valid percent-encoding");
   }
-  if (head.count(http::field::host) > 1) return Refuse(400, "the Host header is given twice");
-  const std::string host = Trimmed(head[http::field::host]);
-  if (!current_.http_1_0 && head.count(http::field::host) == 0)
-    return Refuse(400, "the Host header is missing");
-  // DNS rebinding: a web page whose own name resolves to this host would pass the same-origin rule.
-  if (!host.empty() && !IsLocalAuthority(host)) {
-    return Refuse(403,
-                  "the Host header names neither localhost nor an IP address: this server answers "
-                  "on loopback only");
-  }
-  const std::string origin = Trimmed(head[http::field::origin]);
-  // A browser sends Origin with requests of a page; only pages of this very server may call it.
-  if (!origin.empty() && origin != "http://" + host) {
-    return Refuse(403, "requests of web pages from another origin are not answered");
-  }
+  if (const Step judged = CheckOrigin(); judged == Step::kRefused) return judged;
   if (head.method() == http::verb::unknown) return Refuse(501, "the request's method is unknown");
   if (!MethodOf(head.method(), &request)) {
     refusal_.allow = routes_.Allowed(request.segments);
@@ -274,11 +274,84 @@ RequestReader::Step RequestReader::CheckHeader() {
   }
   request.content_type = Trimmed(head[http::field::content_type]);
   request.idempotency_key = Trimmed(head["Idempotency-Key"]);
-  request.user = Trimmed(head["X-Muster-User"]);
   request.last_event_id = Trimmed(head["Last-Event-ID"]);
-  request.credentials = head.count(http::field::authorization) > 0;
+  request.raw_method = std::string(head.method_string());
+  request.raw_target = std::string(target);
+  if (const Step read = ReadSender(); read == Step::kRefused) return read;
   current_.match = routes_.Match(request.method, request.segments);
   return CheckFraming();
+}
+
+// What a web page in a user's browser could send. kNeedMore: nothing to refuse.
+RequestReader::Step RequestReader::CheckOrigin() {
+  const auto& head = parser_->http.get();
+  if (head.count(http::field::host) > 1) return Refuse(400, "the Host header is given twice");
+  const std::string host = Trimmed(head[http::field::host]);
+  if (!current_.http_1_0 && head.count(http::field::host) == 0)
+    return Refuse(400, "the Host header is missing");
+  // DNS rebinding: a web page whose own name resolves to this host would pass the same-origin rule.
+  const bool named = https_names_ != nullptr && IsNamedAuthority(host, *https_names_);
+  if (!unix_socket_ && !host.empty() && !named && !IsLocalAuthority(host)) {
+    return Refuse(403, https_names_ == nullptr
+                           ? "the Host header names neither localhost nor an IP address: this "
+                             "server answers on loopback only"
+                           : "the Host header names neither this server (server-names) nor an IP "
+                             "address");
+  }
+  const std::string origin = Trimmed(head[http::field::origin]);
+  // A browser sends Origin with requests of a page; only pages of this very server may call it.
+  if (!origin.empty() && origin != (https_names_ == nullptr ? "http://" : "https://") + host) {
+    return Refuse(403, "requests of web pages from another origin are not answered");
+  }
+  // What a page makes a browser load or send without Origin: images, old forms, fetches whose
+  // answer it may not read. To follow a link to this server stays possible (Fetch Metadata, rule
+  // U43).
+  const std::string site = Trimmed(head["Sec-Fetch-Site"]);
+  const bool follows_link =
+      head.method() == http::verb::get && Trimmed(head["Sec-Fetch-Mode"]) == "navigate";
+  if (!site.empty() && site != "same-origin" && site != "none" && !follows_link) {
+    return Refuse(403, "requests of web pages from another site are not answered");
+  }
+  return Step::kNeedMore;
+}
+
+// The headers that say who sends the request (rules U11, U13). A header that is given twice is
+// refused: two programs could each take another one. kNeedMore: nothing to refuse.
+RequestReader::Step RequestReader::ReadSender() {
+  const auto& head = parser_->http.get();
+  Request& request = current_.request;
+  for (const char* name : {"Authorization", "X-Muster-User", "Impersonate-User", "X-Request-Id"}) {
+    if (head.count(name) > 1)
+      return Refuse(400, std::string("the ") + name + " header is given twice");
+  }
+  request.authorization = Trimmed(head[http::field::authorization]);
+  if (head.count(http::field::authorization) == 1 && request.authorization.empty())
+    return Refuse(400, "the Authorization header is empty");
+  if (request.authorization.size() > limits::kAuthorizationBytes)
+    return Refuse(431, "the Authorization header is over 12 KiB");
+  for (const char* name : {"X-Muster-User", "Impersonate-User"}) {
+    // Who is to be acted as, and is nobody, is not to be oneself.
+    if (head.count(name) > 0 && Trimmed(head[name]).empty())
+      return Refuse(400, std::string("the ") + name + " header is empty");
+  }
+  request.as_user = Trimmed(head["Impersonate-User"]);
+  const std::string other = Trimmed(head["X-Muster-User"]);
+  if (!request.as_user.empty() && !other.empty() && other != request.as_user)
+    return Refuse(400, "X-Muster-User and Impersonate-User name different users");
+  if (request.as_user.empty()) request.as_user = other;
+  for (const auto& field : head) {
+    const std::string_view name(field.name_string().data(), field.name_string().size());
+    if (beast::iequals(name, "Impersonate-Group")) {
+      request.as_groups.push_back(Trimmed(field.value()));
+    } else if (beast::iequals(name, "Impersonate-Uid") ||
+               beast::iequals(beast::string_view(name.data(), name.size()).substr(0, 18),
+                              "Impersonate-Extra-")) {
+      return Refuse(400, "only users and groups can be acted as: the header " + std::string(name) +
+                             " is not supported");
+    }
+  }
+  request.request_id = Trimmed(head["X-Request-Id"]);
+  return Step::kNeedMore;
 }
 
 // Two headers that both say how long the body is, or one that is given twice, would let another

@@ -3,8 +3,9 @@
 // and every size before memory is allocated for it.
 //
 // Boost.Beast's parser does the grammar. The guard adds the limits, the rules of RFC 9112 that
-// Beast leaves to its caller, and what a service on loopback without authentication must refuse
-// (cross-origin requests and rebound host names). Not thread-safe: one reader belongs to one
+// Beast leaves to its caller, and what a service must refuse that browsers can reach and that knows
+// local clients by their account (cross-origin requests and rebound host names: a web page would
+// act as the user whose browser shows it). Not thread-safe: one reader belongs to one
 // connection. No I/O.
 #pragma once
 
@@ -12,6 +13,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "api/rest/http/route_table.h"
 
@@ -41,9 +43,14 @@ class RequestReader {
     kRequest,   // a request is complete: call Take
     kRefused,   // see refusal(); the reader is dead
   };
-  explicit RequestReader(const RouteTable& routes);
+  /// `unix_socket`: the bytes come over a Unix socket, which no browser can open; then any Host is
+  /// taken.
+  explicit RequestReader(const RouteTable& routes, bool unix_socket = false);
   ~RequestReader();
 
+  /// The connection speaks TLS, and the server has these names (TlsContext::names); they must
+  /// outlive the reader's use. Null: plain, on loopback or a Unix socket.
+  void ExpectHttps(const std::vector<std::string>* names) { https_names_ = names; }
   void Feed(std::string_view bytes);
   Step Next();
   ParsedRequest Take();
@@ -60,12 +67,16 @@ class RequestReader {
   Step Refuse(int status, std::string detail);
   Step ReadHeader();
   Step CheckHeader();
+  Step CheckOrigin();
+  Step ReadSender();
   Step CheckFraming();
   Step ReadBody();
   Step Finish();
   void Consume(std::size_t bytes);
 
   const RouteTable& routes_;
+  const bool unix_socket_;
+  const std::vector<std::string>* https_names_ = nullptr;
   std::string in_;
   std::size_t parsed_ = 0;  // bytes of in_ that are parsed
   std::unique_ptr<Parser> parser_;
@@ -79,5 +90,9 @@ class RequestReader {
 /// True if the authority of a Host header is an IP address or localhost, with or without a port.
 /// Any other name is refused: a web page could have rebound it to this host.
 bool IsLocalAuthority(std::string_view authority);
+
+/// True if the authority of a Host header is one of `names`, which are in lower case, with or
+/// without a port; "*.example.org" is any name with one label more than example.org (rule U43).
+bool IsNamedAuthority(std::string_view authority, const std::vector<std::string>& names);
 
 }  // namespace muster::rest

@@ -8,10 +8,14 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "api/net/peer.h"
+#include "schedd/base/result.h"
 
 namespace muster::rest {
 
@@ -28,9 +32,18 @@ struct Request {
   std::vector<std::pair<std::string, std::string>> query;  // percent-decoded, in order
   std::vector<std::string> params;  // values of the pattern's {names}, in order
   // The only headers that handlers may read; values are trimmed.
-  std::string content_type, idempotency_key, user, last_event_id;
-  bool credentials = false;  // the request has an Authorization header
+  std::string content_type, idempotency_key, last_event_id;
+  // What the request says of its sender (api/auth/authenticator.h): the Authorization header, whom
+  // it wants to act as (X-Muster-User or Impersonate-User, Impersonate-Group), and its id.
+  std::string authorization, as_user, request_id;
+  std::vector<std::string> as_groups;
+  // The request line as it came; a munge credential is bound to it.
+  std::string raw_method, raw_target;
+  /// The other end of the connection; null only in tests.
+  net::PeerPtr peer;
   std::string body;
+  /// Whether the handler may wait for another program: it runs on the pool.
+  bool may_wait = true;
   /// A reservation that a handler made for this request; released after the request is handled.
   mutable std::shared_ptr<const void> held;
 
@@ -59,7 +72,7 @@ class StreamSink {
 };
 using StreamStart = std::function<void(std::shared_ptr<StreamSink>)>;
 
-/// At most one of body, producer and stream is used.
+/// At most one of body, producer and stream is used. A status from 400 on has its error.
 struct Response {
   int status = 200;
   std::string content_type = "application/json";
@@ -67,6 +80,8 @@ struct Response {
   std::vector<std::pair<std::string, std::string>> headers = {};
   BodyProducer producer = {};
   StreamStart stream = {};
+  /// What the answer says went wrong, for those who note it.
+  std::optional<Error> error = {};
 };
 
 /// Answers one request, once, from any thread. Copyable. If all copies are destroyed without an

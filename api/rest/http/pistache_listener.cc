@@ -21,6 +21,8 @@ namespace {
 
 // The key under which a peer carries its sink.
 constexpr char kSinkData[] = "sink";
+// Every user of the host may connect: the kernel tells who it is.
+constexpr mode_t kSocketMode = 0666;
 
 std::shared_ptr<ByteSink> SinkOf(const std::shared_ptr<Pistache::Tcp::Peer>& peer) {
   return std::static_pointer_cast<ByteSink>(peer->tryGetData(kSinkData));
@@ -69,10 +71,12 @@ struct PistacheListener::Impl {
 PistacheListener::PistacheListener(ConnectionFactory on_connection,
                                    net::Acceptor::FullCallback on_full)
     : on_connection_(std::move(on_connection)),
-      acceptor_([this](int fd) { OnSocket(fd); }, std::move(on_full)) {}
+      acceptor_([this](int fd) { OnSocket(fd); }, on_full),
+      unix_acceptor_([this](int fd) { OnSocket(fd); }, on_full) {}
 PistacheListener::~PistacheListener() { Stop(); }
 
-Status PistacheListener::Start(const std::string& host, int port, int threads) {
+Status PistacheListener::Start(const std::string& host, int port, int threads,
+                               const std::string& socket) {
   try {
     impl_ = std::make_unique<Impl>();
     impl_->reactor->init(Pistache::Aio::AsyncContext(static_cast<std::size_t>(threads), "rest"));
@@ -86,6 +90,7 @@ Status PistacheListener::Start(const std::string& host, int port, int threads) {
   }
   // Accepting starts last: every accepted socket has a thread to go to.
   Status started = acceptor_.Start(host, port);
+  if (started.ok() && !socket.empty()) started = unix_acceptor_.StartUnix(socket, kSocketMode);
   if (started.ok()) return started;
   Stop();
   Error error = started.error();
@@ -99,6 +104,7 @@ void PistacheListener::OnSocket(int fd) {
       // From here on the peer owns the descriptor.
       const auto peer = Pistache::Tcp::Peer::Create(fd, SomeAddress());
       peer->putData(kSinkData, std::move(sink));
+      const std::lock_guard lock(handing_over_);
       const auto turn = static_cast<std::size_t>(fd) % impl_->transports.size();
       std::static_pointer_cast<Pistache::Tcp::Transport>(impl_->transports[turn])
           ->handleNewPeer(peer);
@@ -111,6 +117,7 @@ void PistacheListener::OnSocket(int fd) {
 
 void PistacheListener::Stop() {
   acceptor_.Stop();
+  unix_acceptor_.Stop();
   if (!impl_) return;
   impl_->reactor->shutdown();
   impl_.reset();

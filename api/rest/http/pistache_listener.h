@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "api/net/acceptor.h"
@@ -14,12 +15,14 @@ namespace muster::rest {
 
 class PistacheListener {
  public:
-  /// Both callbacks run on the acceptor's thread; `on_full` when no descriptor is left.
+  /// Both callbacks run on the acceptors' threads, one for TCP and one for the Unix socket;
+  /// `on_full` when no descriptor is left.
   PistacheListener(ConnectionFactory on_connection, net::Acceptor::FullCallback on_full);
   ~PistacheListener();
-  /// Binds an IP address and reads on `threads` threads of its own. `port` 0: any free port.
-  /// Errors: the address is in use or not of this host.
-  Status Start(const std::string& host, int port, int threads);
+  /// Binds an IP address, and the Unix socket at the path `socket` unless that is "", and reads on
+  /// `threads` threads of its own. `port` 0: any free port. Errors: the address or the socket is in
+  /// use, or the address is not of this host.
+  Status Start(const std::string& host, int port, int threads, const std::string& socket = "");
   /// Stops accepting and reading, and joins the threads. Sinks stay usable for writing.
   void Stop();
   /// The port bound, 0 before Start.
@@ -31,7 +34,8 @@ class PistacheListener {
 
   ConnectionFactory on_connection_;
   std::unique_ptr<Impl> impl_;
-  net::Acceptor acceptor_;
+  std::mutex handing_over_;  // Pistache's queue of new peers
+  net::Acceptor acceptor_, unix_acceptor_;
 };
 
 }  // namespace muster::rest

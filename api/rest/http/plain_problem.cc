@@ -1,4 +1,4 @@
-// Two tables and one function that needs nothing from the service, so that api/rest/http does not
+// Three tables and one function that needs nothing from the service, so that api/rest/http does not
 // depend on it. Errors of handlers are written by api/rest/problem.cc.
 #include "api/rest/http/plain_problem.h"
 
@@ -31,6 +31,28 @@ std::string_view StatusReason(int status) {
     default:
       return "Unknown";
   }
+}
+
+// The code of an error that is told by its status alone.
+Code CodeOf(int status) {
+  switch (status) {
+    case 405:
+    case 501:
+    case 505:
+      return Code::kUnimplemented;
+    case 408:
+    case 504:
+      return Code::kDeadlineExceeded;
+    case 412:
+      return Code::kFailedPrecondition;
+    case 503:
+      return Code::kUnavailable;
+    default:
+      break;
+  }
+  const Code code = CodeOfHttpStatus(status);
+  // What else is answered below 500 is the request's own fault.
+  return code == Code::kInternal && status < 500 ? Code::kInvalidArgument : code;
 }
 
 }  // namespace
@@ -92,6 +114,7 @@ std::string_view StatusPhrase(int status) {
 Response PlainProblem(bool kubernetes, int status, const std::string& detail) {
   Response response;
   response.status = status;
+  response.error = Error{CodeOf(status), detail};
   if (kubernetes) {
     response.body = json::serialize(json::object{{"kind", "Status"},
                                                  {"apiVersion", "v1"},
@@ -107,7 +130,7 @@ Response PlainProblem(bool kubernetes, int status, const std::string& detail) {
                                                {"title", StatusPhrase(status)},
                                                {"status", status},
                                                {"detail", detail}});
-  if (status == 503) response.headers.emplace_back("Retry-After", "1");
+  if (status == 429 || status == 503) response.headers.emplace_back("Retry-After", "1");
   return response;
 }
 

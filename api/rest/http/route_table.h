@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <string>
 #include <variant>
@@ -21,15 +22,27 @@ enum class Run : std::uint8_t {
   kPool,    // on a worker of the pool: for handlers that may read the store
 };
 
+/// What a request needs before its handler runs.
+enum class Access : std::uint8_t {
+  kPublic,   // nothing: /livez, /healthz and /readyz alone
+  kPath,     // a known caller that may read the path (RBAC's nonResourceURLs)
+  kKnown,    // a known caller: questions about oneself
+  kService,  // a known caller; the service asks what it may do
+};
+
 struct Route {
   Method method = Method::kGet;
   std::string pattern;                 // "/v1/jobs/{id}:hold"
-  auth::Verb verb = auth::Verb::kGet;  // what the service authorises
-  std::string resource;                // the kind; x-muster-access of the OpenAPI document has it
+  auth::Verb verb = auth::Verb::kGet;  // verb and resource are those of the route's access rule
+  std::string resource;                // x-muster-access of the OpenAPI document has them
   std::size_t body_limit = 0;          // bytes; 0: the request has no body
   Run run = Run::kPool;
   std::variant<SyncHandler, AsyncHandler> handler;
   bool needs_world = false;  // 503 until the daemon has recovered and leads
+  Access access = Access::kService;
+  /// Of a route that runs inline: whether this request has to run on the pool, because whom it
+  /// comes from may take a while to find out. Null: never.
+  std::function<bool(const Request& request)> may_block = {};
 };
 
 struct RouteMatch {

@@ -1,8 +1,8 @@
 // Connection: connect, handshake, write and read by Asio. Every handler checks closed_, because
 // Close may come while it is queued.
 //
-// Write sends in parts of one TLS record and asks `may` before each, so that a large request is cut
-// off when the lead ends; a request that is not complete is not carried out.
+// The socket asks `may` before each send, so that a large request is cut off when the lead ends; a
+// request that is not complete is not carried out.
 #include "backends/k8s/client/connection.h"
 
 #include <netinet/tcp.h>
@@ -11,12 +11,12 @@
 #include <boost/asio/connect.hpp>
 #include <boost/asio/write.hpp>
 
+#include "schedd/credentials/tls_material.h"
+
 namespace muster::k8s {
 namespace {
 
 namespace asio = boost::asio;
-
-constexpr std::size_t kPartBytes = 16 << 10;  // one TLS record
 
 // Keep-alive probes find a lost peer after 30 s, also on a stream that may be silent for ever.
 void SetUpSocket(int fd) {
@@ -39,7 +39,7 @@ Connection::Connection(const Strand& strand, std::shared_ptr<TlsContext> tls,
 void Connection::Open(std::vector<Endpoint> endpoints, PeerIdentity peer,
                       std::function<void(const Status&)> done) {
   endpoints_ = std::move(endpoints);
-  asio::async_connect(socket_, endpoints_,
+  asio::async_connect(socket_.tcp(), endpoints_,
                       [self = shared_from_this(), peer = std::move(peer), done = std::move(done)](
                           ErrorCode error, const Endpoint&) {
     if (self->closed_) return;
@@ -48,11 +48,13 @@ void Connection::Open(std::vector<Endpoint> endpoints, PeerIdentity peer,
     // On loopback, where no server listens, a socket may connect to itself (simultaneous open)
     // and would then occupy the server's port.
     ErrorCode ignored;
-    if (self->socket_.local_endpoint(ignored) == self->socket_.remote_endpoint(ignored)) {
-      self->socket_.close(ignored);
+    PermittedSocket::Tcp& tcp = self->socket_.tcp();
+    if (tcp.local_endpoint(ignored) == tcp.remote_endpoint(ignored)) {
+      tcp.close(ignored);
       return done(Unavailable(failed + "nothing listens there"));
     }
-    SetUpSocket(self->socket_.native_handle());
+    tcp.non_blocking(true, ignored);
+    SetUpSocket(tcp.native_handle());
     self->Handshake(peer, done);
   });
 }
@@ -60,7 +62,7 @@ void Connection::Open(std::vector<Endpoint> endpoints, PeerIdentity peer,
 // TLS, if the connection has it.
 void Connection::Handshake(const PeerIdentity& peer, std::function<void(const Status&)> done) {
   if (!tls_) return done(muster::Done{});
-  if (!ExpectPeer(tls_->native_handle(), peer.name, peer.skip_verify))
+  if (!ExpectPeer(tls_->native_handle(), peer.name, !peer.skip_verify))
     return done(Unavailable("its name cannot be used with TLS"));
   tls_->async_handshake(asio::ssl::stream_base::client,
                         [self = shared_from_this(), done = std::move(done)](ErrorCode error) {
@@ -73,21 +75,17 @@ void Connection::Handshake(const PeerIdentity& peer, std::function<void(const St
 void Connection::Write(std::string bytes, std::function<bool()> may,
                        std::function<void(ErrorCode)> done) {
   out_ = std::move(bytes);
-  // Asio's completion condition: how many bytes to write next; 0 ends the write.
-  auto next = [may = std::move(may)](ErrorCode error, std::size_t) {
-    return error || !may() ? 0 : kPartBytes;
-  };
-  auto written =
-      [self = shared_from_this(), done = std::move(done)](ErrorCode error, std::size_t sent) {
+  socket_.Permit(std::move(may));
+  auto written = [self = shared_from_this(), done = std::move(done)](ErrorCode error, std::size_t) {
+    self->socket_.Permit(nullptr);
     if (self->closed_) return;
-    if (!error && sent < self->out_.size()) error = asio::error::operation_aborted;
     self->out_ = {};
     done(error);
   };
   if (tls_) {
-    asio::async_write(*tls_, asio::buffer(out_), std::move(next), std::move(written));
+    asio::async_write(*tls_, asio::buffer(out_), std::move(written));
   } else {
-    asio::async_write(socket_, asio::buffer(out_), std::move(next), std::move(written));
+    asio::async_write(socket_, asio::buffer(out_), std::move(written));
   }
 }
 
@@ -107,14 +105,14 @@ void Connection::Close() {
   if (closed_) return;
   closed_ = true;
   ErrorCode ignored;
-  socket_.close(ignored);
+  socket_.tcp().close(ignored);
 }
 
 bool Connection::Quiet() {
   if (closed_) return false;
   char byte = 0;
   // A usable connection has nothing to read. A byte would be TLS's close alert, 0 the end of TCP.
-  return ::recv(socket_.native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 &&
+  return ::recv(socket_.tcp().native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 &&
          (errno == EAGAIN || errno == EWOULDBLOCK);
 }
 

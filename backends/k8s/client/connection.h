@@ -6,7 +6,6 @@
 #pragma once
 
 #include <array>
-#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ssl/stream.hpp>
 #include <boost/system/error_code.hpp>
 #include <functional>
@@ -16,13 +15,12 @@
 #include <string_view>
 #include <vector>
 
+#include "backends/k8s/client/permitted_socket.h"
 #include "backends/k8s/client/strand_gate.h"
 #include "backends/k8s/client/tls_setup.h"
 #include "schedd/base/result.h"
 
 namespace muster::k8s {
-
-using Endpoint = boost::asio::ip::tcp::endpoint;
 
 /// The server that a connection must reach.
 struct PeerIdentity {
@@ -42,7 +40,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   /// kUnavailable or kUnauthenticated.
   void Open(std::vector<Endpoint> endpoints, PeerIdentity peer,
             std::function<void(const Status&)> done);
-  /// Asks `may` before each part of the bytes; false ends the write with operation_aborted.
+  /// Asks `may` right before each part of the bytes goes to the kernel; false ends the write with
+  /// operation_aborted, and the connection can only be closed then.
   void Write(std::string bytes, std::function<bool()> may, std::function<void(ErrorCode)> done);
   /// At least one byte; the view is valid during the call.
   void Read(std::function<void(ErrorCode, std::string_view)> done);
@@ -54,12 +53,11 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::uint64_t generation() const { return generation_; }
 
  private:
-  using Socket = boost::asio::basic_stream_socket<boost::asio::ip::tcp, Strand>;
   void Handshake(const PeerIdentity& peer, std::function<void(const Status&)> done);
 
-  Socket socket_;
+  PermittedSocket socket_;
   const std::shared_ptr<TlsContext> tls_context_;  // outlives tls_
-  std::optional<boost::asio::ssl::stream<Socket&>> tls_;
+  std::optional<boost::asio::ssl::stream<PermittedSocket&>> tls_;
   const std::uint64_t generation_;
   bool closed_ = false;
   std::vector<Endpoint> endpoints_;

@@ -25,7 +25,6 @@
 
 #include "schedd/text/base64.h"
 #include "schedd/text/json.h"
-#include "schedd/text/lenient.h"
 
 namespace muster::k8s {
 namespace {
@@ -230,33 +229,6 @@ std::string ExecInfo(const MemberAccess& access, const std::string& ca_pem) {
   return WriteJson(json::object{{"apiVersion", access.exec.api_version},
                                 {"kind", "ExecCredential"},
                                 {"spec", std::move(spec)}});
-}
-
-// Sentences say what is wrong with the output and never quote it.
-Result<ExecCredentials> ParseExecCredential(std::string_view text, const std::string& api_version) {
-  const auto value = ParseJson(text);
-  if (!value || !value->is_object()) return Failed("did not print a JSON object");
-  const json::object& credential = value->get_object();
-  if (TextAt(credential, "kind") != "ExecCredential")
-    return Failed("did not print an ExecCredential");
-  if (TextAt(credential, "apiVersion") != api_version)
-    return Failed("printed another apiVersion than the kubeconfig asks for");
-  const json::object* given = FindObject(credential, "status");
-  if (given == nullptr) return Failed("printed no status");
-  ExecCredentials out;
-  out.token = TextAt(given, "token");
-  out.certificate_pem = TextAt(given, "clientCertificateData");
-  out.key_pem = TextAt(given, "clientKeyData");
-  if (out.certificate_pem.empty() != out.key_pem.empty())
-    return Failed("printed a certificate without its key, or a key without its certificate");
-  if (out.token.empty() && out.certificate_pem.empty()) return Failed("printed no credentials");
-  for (const char c : out.token) {
-    if (c <= ' ' || c >= 0x7f) return Failed("printed a token with a blank in it");
-  }
-  const std::string expires = TextAt(given, "expirationTimestamp");
-  if (!expires.empty() && !ParseRfc3339(expires, &out.expires))
-    return Failed("printed an expirationTimestamp that is no time");
-  return out;
 }
 
 }  // namespace muster::k8s

@@ -11,6 +11,7 @@
 #include "backends/k8s/client/kubeconfig.h"
 #include "schedd/base/clock.h"
 #include "schedd/base/result.h"
+#include "schedd/credentials/exec_credential.h"
 
 namespace muster::k8s {
 
@@ -18,13 +19,6 @@ namespace muster::k8s {
 inline constexpr std::int64_t kExecMs = 30'000;
 /// The longest output: a token and a chain of certificates.
 inline constexpr std::size_t kExecBytes = 256u << 10;
-
-/// What a plugin has printed.
-struct ExecCredentials {
-  std::string token;
-  std::string certificate_pem, key_pem;
-  WallTime expires;  // not set: they do not expire
-};
 
 /// Ends a running plugin from another thread. Thread-safe.
 class ExecStop {
@@ -49,8 +43,5 @@ Result<ExecCredentials> RunExecPlugin(const ExecPlugin& plugin, const std::strin
 
 /// The value of KUBERNETES_EXEC_INFO; with provideClusterInfo the cluster too.
 std::string ExecInfo(const MemberAccess& access, const std::string& ca_pem);
-
-/// Reads an ExecCredential.
-Result<ExecCredentials> ParseExecCredential(std::string_view text, const std::string& api_version);
 
 }  // namespace muster::k8s

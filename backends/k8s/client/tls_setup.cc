@@ -4,12 +4,10 @@
 
 #include <openssl/err.h>
 #include <openssl/ssl.h>
-#include <openssl/sslerr.h>
-#include <openssl/x509v3.h>
 
-#include <boost/asio/buffer.hpp>
-#include <boost/asio/ip/address.hpp>
 #include <boost/asio/ssl/error.hpp>
+
+#include "schedd/credentials/tls_material.h"
 
 namespace muster::k8s {
 namespace {
@@ -38,31 +36,19 @@ Result<std::shared_ptr<TlsContext>> MakeTlsContext(const TlsMaterial& material) 
                            error);
   if (material.ca_pem.empty()) {
     context->set_default_verify_paths(error);
-  } else {
-    context->add_certificate_authority(asio::buffer(material.ca_pem), error);
-    if (error) return TlsRefused("the certificate authority is not a PEM certificate");
+  } else if (!TrustAuthorities(context->native_handle(), material.ca_pem)) {
+    return TlsRefused("the certificate authority is not a PEM certificate");
   }
   if (material.certificate_pem.empty()) return context;
-  context->use_certificate_chain(asio::buffer(material.certificate_pem), error);
-  if (error) return TlsRefused("the client certificate is not a PEM certificate");
-  context->use_private_key(asio::buffer(material.key_pem), TlsContext::pem, error);
-  if (error || SSL_CTX_check_private_key(context->native_handle()) != 1)
-    return TlsRefused("the client key is not the PEM key of the client certificate");
+  switch (UseCertificate(context->native_handle(), material.certificate_pem, material.key_pem)) {
+    case CertificateProblem::kCertificate:
+      return TlsRefused("the client certificate is not a PEM certificate");
+    case CertificateProblem::kKey:
+      return TlsRefused("the client key is not the PEM key of the client certificate");
+    case CertificateProblem::kNone:
+      break;
+  }
   return context;
-}
-
-// An IP address is checked against the certificate's addresses and is not sent as SNI.
-bool ExpectPeer(void* ssl, const std::string& name, bool skip_verify) {
-  auto* handle = static_cast<SSL*>(ssl);
-  ErrorCode error;
-  asio::ip::make_address(name, error);
-  const bool is_address = !error;
-  if (!is_address && SSL_set_tlsext_host_name(handle, name.c_str()) != 1) return false;
-  if (skip_verify) return true;
-  X509_VERIFY_PARAM* wanted = SSL_get0_param(handle);
-  if (is_address) return X509_VERIFY_PARAM_set1_ip_asc(wanted, name.c_str()) == 1;
-  X509_VERIFY_PARAM_set_hostflags(wanted, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
-  return X509_VERIFY_PARAM_set1_host(wanted, name.c_str(), name.size()) == 1;
 }
 
 Error HandshakeError(void* ssl, const ErrorCode& error) {
@@ -77,19 +63,7 @@ Error HandshakeError(void* ssl, const ErrorCode& error) {
 
 bool RefusesOurCertificate(const ErrorCode& error) {
   if (error.category() != asio::error::get_ssl_category()) return false;
-  switch (ERR_GET_REASON(static_cast<unsigned long>(error.value()))) {
-    case SSL_R_SSLV3_ALERT_BAD_CERTIFICATE:
-    case SSL_R_SSLV3_ALERT_UNSUPPORTED_CERTIFICATE:
-    case SSL_R_SSLV3_ALERT_CERTIFICATE_REVOKED:
-    case SSL_R_SSLV3_ALERT_CERTIFICATE_EXPIRED:
-    case SSL_R_SSLV3_ALERT_CERTIFICATE_UNKNOWN:
-    case SSL_R_TLSV1_ALERT_UNKNOWN_CA:
-    case SSL_R_TLSV1_ALERT_ACCESS_DENIED:
-    case SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED:
-      return true;
-    default:
-      return false;
-  }
+  return RefusesCertificate(ERR_GET_REASON(static_cast<unsigned long>(error.value())));
 }
 
 }  // namespace muster::k8s

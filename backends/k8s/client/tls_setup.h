@@ -24,10 +24,6 @@ struct TlsMaterial {
 /// content. Thread-safe; connections on one strand may share the context.
 Result<std::shared_ptr<TlsContext>> MakeTlsContext(const TlsMaterial& material);
 
-/// Prepares a connection's SSL object: the server's name for SNI and for the check of its
-/// certificate. False if OpenSSL refuses the name.
-bool ExpectPeer(void* ssl, const std::string& name, bool skip_verify);
-
 /// The reason of a failed handshake. kUnauthenticated if the server's certificate is not trusted or
 /// it refused ours; else kUnavailable. `detail` is the end of a sentence about the member.
 Error HandshakeError(void* ssl, const boost::system::error_code& error);

@@ -1,9 +1,9 @@
 // BuildPod: resolves a pod template into spec.json.
 //
-// For each container: its user; its environment (PATH, HOME, HOSTNAME and volume variables, then
-// envFrom, the controller's variables, and env, each of which replaces earlier ones); command and
-// args with $(NAME) expanded; mounts; limits. The marker MUSTER_POD_KEY comes last, so that no
-// container can override it: it is how leftover processes are found.
+// For each container: its user; its environment (PATH, HOME, USER, LOGNAME, SHELL, HOSTNAME and
+// volume variables, then envFrom, the controller's variables, and env, each of which replaces
+// earlier ones); command and args with $(NAME) expanded; mounts; limits. The marker MUSTER_POD_KEY
+// comes last, so that no container can override it: it is how leftover processes are found.
 //
 // Images are not pulled. A main container or sidecar without a command has a stand-in that holds
 // its place until the pod is stopped; an init container without one is refused, because the pod
@@ -82,7 +82,16 @@ Result<Environment> BuildEnvironment(const json::object& container, const PodWis
                                      const PodUser& user, const VolumePlaces& volumes) {
   Environment environment;
   environment.Set("PATH", context.search_path);
-  environment.Set("HOME", context.home);
+  const Result<HostAccount> found =
+      context.accounts.Account(user.foreign() ? user.uid : context.accounts.own_uid);
+  if (!found.ok()) return found.error();
+  const HostAccount& account = *found;
+  environment.Set("HOME", user.foreign() ? account.home : context.home);
+  if (!account.name.empty()) {
+    environment.Set("USER", account.name);
+    environment.Set("LOGNAME", account.name);
+    if (!account.shell.empty()) environment.Set("SHELL", account.shell);
+  }
   environment.Set("HOSTNAME", wish.host_name.empty() ? wish.identity.name : wish.host_name);
   for (const auto& [volume, place] : volumes)
     environment.Set(VolumeVariable(volume), place.For(user.uid));
@@ -191,7 +200,8 @@ Result<json::object> BuildContainer(const json::object& container, const std::st
                                     const VolumePlaces& volumes, bool takes_default,
                                     BuiltPod* built) {
   json::object out{{"name", Text(container, "name")}, {"role", role}};
-  const Result<PodUser> user = UserOf(ObjectOrEmpty(wish.pod_template, "spec"), container, context);
+  const Result<PodUser> user =
+      UserOf(ObjectOrEmpty(wish.pod_template, "spec"), container, context.accounts);
   if (!user.ok()) return user.error();
   const Result<Environment> environment =
       BuildEnvironment(container, wish, context, fields, *user, volumes);
@@ -287,10 +297,13 @@ Result<BuiltPod> BuildPod(const PodWish& wish, const PodContext& context) {
   if (Status sound = CheckTemplate(wish.pod_template); !sound.ok()) return sound.error();
   const json::object& spec = ObjectOrEmpty(wish.pod_template, "spec");
   BuiltPod built;
-  const Result<PodUsers> users = UsersOf(spec, context);
+  const Result<PodUsers> users = UsersOf(spec, context.accounts);
   if (!users.ok()) return users.error();
   const DirectoryRights shared = RightsOfShared(*users);
   if (users->any_foreign()) built.mode = 0711;
+  for (const PodUser& user : users->all) {
+    if (user.foreign()) built.users.push_back(user.uid);
+  }
   built.directories = {
       {"volumes", 0711}, {"log", 0700}, {"work", shared.mode, shared.uid, shared.gid}};
   const PodFields fields(wish, context);

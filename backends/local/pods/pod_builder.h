@@ -32,6 +32,7 @@ struct BuiltPod {
   json::object spec;                        // spec.json, for the supervisor
   std::uint32_t mode = 0700;                // of the pod's directory, which the daemon owns
   std::vector<BuiltDirectory> directories;  // parents before children
+  std::vector<std::int64_t> users;          // of its containers, other than the daemon's
   std::vector<VolumeFile> files;
 };
 

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
+#include "backends/local/pods/job_accounts.h"
 #include "backends/local/pods/json_read.h"
 #include "backends/local/process/cgroup.h"
 #include "schedd/model/resources.h"
@@ -23,16 +23,14 @@ struct PodContext {
   std::string pod_dir;      // absolute
   std::string marker_key;   // unique on this host; also the name of the pod's control group
   std::string search_path;  // PATH of containers
-  std::string home;         // HOME of containers
+  std::string home;         // HOME of containers that run as the daemon's own user
   std::string hosts_file;   // "": none
   std::string isolation;    // "mount", "user" or "none"
   const std::vector<Dependent>* dependents = nullptr;
   const ResourceList* allocatable = nullptr;
   std::vector<CgroupMount> cgroups;
   std::int64_t max_processes = 0, log_bytes = 0;
-  std::int64_t own_uid = 0, own_gid = 0;
-  /// The login group of a user of this host; empty: the group with the user's number.
-  std::function<std::int64_t(std::int64_t uid)> group_of;
+  JobAccounts accounts;
 };
 
 }  // namespace muster::local

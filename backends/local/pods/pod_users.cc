@@ -1,5 +1,4 @@
-// Users of containers. A daemon that is root can run containers as any user; any other daemon
-// refuses users that are not its own, because it could not change to them.
+// Users and groups of containers, within what JobUser and CheckGroup allow.
 #include "backends/local/pods/pod_users.h"
 
 #include <algorithm>
@@ -25,39 +24,80 @@ bool MustNotBeRoot(const json::object& pod_spec, const json::object& container) 
   return FlagAt(pod_spec, {"securityContext", "runAsNonRoot"});
 }
 
-Status Refuse(const char* key, std::int64_t id) {
-  return InvalidArgument(std::string("securityContext.") + key + " " + std::to_string(id) +
-                         " needs a musterd that runs as root");
+// securityContext.supplementalGroups and fsGroup.
+Result<std::vector<std::int64_t>> MoreGroups(const json::object& pod_spec,
+                                             const JobAccounts& accounts,
+                                             const HostAccount& account) {
+  const json::object& security = ObjectOrEmpty(pod_spec, "securityContext");
+  std::vector<std::int64_t> groups;
+  const auto add = [&](const char* key, std::int64_t group) {
+    groups.push_back(group);
+    return CheckGroup(accounts, account, key, group);
+  };
+  for (const json::value& group : ArrayOrEmpty(security, "supplementalGroups")) {
+    if (!group.is_int64()) continue;
+    if (Status fine = add("supplementalGroups", group.get_int64()); !fine.ok()) return fine.error();
+  }
+  if (const auto fs_group = MaybeInteger(security, "fsGroup")) {
+    if (Status fine = add("fsGroup", *fs_group); !fine.ok()) return fine.error();
+  }
+  return groups;
 }
 
-}  // namespace
-
-// Supplementary groups and fsGroup can only be set by root and are ignored otherwise.
-Result<PodUser> UserOf(const json::object& pod_spec, const json::object& container,
-                       const PodContext& context) {
-  const std::optional<std::int64_t> uid = Wanted(pod_spec, container, "runAsUser"),
-                                    gid = Wanted(pod_spec, container, "runAsGroup");
-  const bool root = context.own_uid == 0;
+// The daemon's own user: a job of root, or any job of a daemon that is not root, which cannot set
+// supplementary groups and an fsGroup and ignores them.
+Result<PodUser> OwnUser(const json::object& pod_spec, const json::object& container,
+                        const JobAccounts& accounts) {
   PodUser user;
-  if (uid && *uid != context.own_uid) {
-    if (!root) return Refuse("runAsUser", *uid).error();
-    user.uid = *uid;
-    user.gid = gid ? *gid : context.group_of ? context.group_of(*uid) : *uid;
-  } else if (gid && *gid != context.own_gid) {
-    if (!root) return Refuse("runAsGroup", *gid).error();
+  const bool root = accounts.own_uid == 0;
+  const std::optional<std::int64_t> gid = Wanted(pod_spec, container, "runAsGroup");
+  if (gid && *gid != accounts.own_gid) {
+    if (!root) {
+      return InvalidArgument("securityContext.runAsGroup " + std::to_string(*gid) +
+                             " needs a musterd that runs as root");
+    }
     user.gid = *gid;
   }
-  if (root && !user.foreign() && MustNotBeRoot(pod_spec, container)) {
+  if (!root) return user;
+  if (MustNotBeRoot(pod_spec, container)) {
     return InvalidArgument(
         "securityContext.runAsNonRoot is set, but the container would run as root: images are not "
         "pulled here, so give runAsUser");
   }
-  if (!root) return user;
-  const json::object& security = ObjectOrEmpty(pod_spec, "securityContext");
-  for (const json::value& group : ArrayOrEmpty(security, "supplementalGroups")) {
-    if (group.is_int64()) user.groups.push_back(group.get_int64());
+  HostAccount own;
+  own.uid = accounts.own_uid;
+  own.gid = accounts.own_gid;
+  Result<std::vector<std::int64_t>> groups = MoreGroups(pod_spec, accounts, own);
+  if (!groups.ok()) return groups.error();
+  user.groups = std::move(*groups);
+  return user;
+}
+
+void AddGroup(std::vector<std::int64_t>* groups, std::int64_t group) {
+  if (std::find(groups->begin(), groups->end(), group) == groups->end()) groups->push_back(group);
+}
+
+}  // namespace
+
+Result<PodUser> UserOf(const json::object& pod_spec, const json::object& container,
+                       const JobAccounts& accounts) {
+  const Result<std::int64_t> uid = JobUser(accounts, Wanted(pod_spec, container, "runAsUser"));
+  if (!uid.ok()) return uid.error();
+  if (*uid == accounts.own_uid) return OwnUser(pod_spec, container, accounts);
+  const Result<HostAccount> found = accounts.Account(*uid);
+  if (!found.ok()) return found.error();
+  const HostAccount& account = *found;
+  PodUser user;
+  user.uid = *uid;
+  user.gid = Wanted(pod_spec, container, "runAsGroup").value_or(account.gid);
+  if (Status fine = CheckGroup(accounts, account, "runAsGroup", user.gid); !fine.ok())
+    return fine.error();
+  const Result<std::vector<std::int64_t>> more = MoreGroups(pod_spec, accounts, account);
+  if (!more.ok()) return more.error();
+  for (const std::int64_t group : account.groups) {
+    if (group != user.gid) AddGroup(&user.groups, group);
   }
-  if (const auto fs_group = MaybeInteger(security, "fsGroup")) user.groups.push_back(*fs_group);
+  for (const std::int64_t group : *more) AddGroup(&user.groups, group);
   return user;
 }
 
@@ -65,20 +105,21 @@ bool PodUsers::any_foreign() const {
   return std::any_of(all.begin(), all.end(), [](const PodUser& user) { return user.foreign(); });
 }
 
-Result<PodUsers> UsersOf(const json::object& pod_spec, const PodContext& context) {
+Result<PodUsers> UsersOf(const json::object& pod_spec, const JobAccounts& accounts) {
   PodUsers users;
   for (const char* list : {"containers", "initContainers"}) {
     for (const json::value& entry : ArrayOrEmpty(pod_spec, list)) {
-      Result<PodUser> user = UserOf(pod_spec, ObjectOrEmpty(entry), context);
+      Result<PodUser> user = UserOf(pod_spec, ObjectOrEmpty(entry), accounts);
       if (!user.ok()) {
-        return InvalidArgument("container " + Text(ObjectOrEmpty(entry), "name") + ": " +
-                               user.error().detail);
+        Error refused = user.error();
+        refused.detail = "container " + Text(ObjectOrEmpty(entry), "name") + ": " + refused.detail;
+        return refused;
       }
       if (std::find(users.all.begin(), users.all.end(), *user) == users.all.end())
         users.all.push_back(std::move(*user));
     }
   }
-  if (context.own_uid == 0) {
+  if (accounts.own_uid == 0) {
     users.fs_group = MaybeInteger(ObjectOrEmpty(pod_spec, "securityContext"), "fsGroup")
                          .value_or(std::int64_t{-1});
   }

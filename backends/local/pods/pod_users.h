@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "backends/local/pods/job_accounts.h"
 #include "backends/local/pods/json_read.h"
-#include "backends/local/pods/pod_context.h"
 #include "schedd/base/result.h"
 
 namespace muster::local {
@@ -18,11 +18,12 @@ struct PodUser {
   bool foreign() const { return uid >= 0; }
 };
 
-/// The user that securityContext asks for. Without a group it is the user's login group, not the
-/// daemon's. Errors (kInvalidArgument): another user than the daemon's, if the daemon is not root;
-/// runAsNonRoot for a container that would be root.
+/// The user that a container runs as (JobUser), with the groups of its account and those that
+/// securityContext asks for. Without runAsGroup the group is the account's login group. Errors
+/// (kInvalidArgument): a user or group that the job may not have; runAsNonRoot for a container that
+/// would be root. kUnavailable: the host's accounts cannot be looked up now.
 Result<PodUser> UserOf(const json::object& pod_spec, const json::object& container,
-                       const PodContext& context);
+                       const JobAccounts& accounts);
 
 /// The users of all containers of a pod, each once, main containers first.
 struct PodUsers {
@@ -32,7 +33,7 @@ struct PodUsers {
   /// The one user of every container; null if they differ.
   const PodUser* only() const { return all.size() == 1 ? &all.front() : nullptr; }
 };
-Result<PodUsers> UsersOf(const json::object& pod_spec, const PodContext& context);
+Result<PodUsers> UsersOf(const json::object& pod_spec, const JobAccounts& accounts);
 
 /// Rights of a directory that the containers write to: their one user's alone; if they differ the
 /// fsGroup's; else open to all, as in Kubernetes.

@@ -163,7 +163,7 @@ std::vector<PodUser> UsersOfVolume(const json::object& spec, const std::string& 
       const bool mounts_it = std::any_of(mounts.begin(), mounts.end(), [&](const json::value& one) {
         return Text(ObjectOrEmpty(one), "name") == volume;
       });
-      const Result<PodUser> user = UserOf(spec, ObjectOrEmpty(entry), context);
+      const Result<PodUser> user = UserOf(spec, ObjectOrEmpty(entry), context.accounts);
       if (!mounts_it || !user.ok()) continue;
       const bool known = std::any_of(found.begin(), found.end(),
                                      [&](const PodUser& one) { return one.uid == user->uid; });

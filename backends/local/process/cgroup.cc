@@ -53,8 +53,9 @@ void RemoveGroups(const std::string& dir) {
   ::rmdir(dir.c_str());
 }
 
+// A group of another user, which a daemon of root has left behind, is none of ours.
 bool MakeGroup(const std::string& dir) {
-  return ::mkdir(dir.c_str(), 0755) == 0 || errno == EEXIST;
+  return ::mkdir(dir.c_str(), 0755) == 0 || (errno == EEXIST && ::access(dir.c_str(), W_OK) == 0);
 }
 
 // Version 2. A group has a controller only if every ancestor lists it in cgroup.subtree_control.

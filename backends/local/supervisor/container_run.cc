@@ -9,9 +9,13 @@
 namespace muster::local {
 namespace {
 
-// Writes to a file of the user, whose failure must not disturb the container.
-void WriteToUser(int fd, std::string_view data) {
-  while (fd >= 0 && !data.empty()) {
+// Writes to a file of the user, whose failure must not disturb the container. The user names the
+// file, so quotas, reserved blocks and what /proc lets only root write must hold the user back.
+void WriteToUser(int fd, std::string_view data, const Credentials& user) {
+  if (fd < 0) return;
+  const ScopedUser as(user);
+  if (!as.problem().empty()) return;
+  while (!data.empty()) {
     const ssize_t wrote = ::write(fd, data.data(), data.size());
     if (wrote < 0 && errno == EINTR) continue;
     // The user's disk may be full; the log still has the output.
@@ -24,7 +28,9 @@ void WriteToUser(int fd, std::string_view data) {
 
 PodRunner::Container::Container(const ContainerSpec& container_spec, std::string log_dir,
                                 std::int64_t log_bytes)
-    : spec(container_spec), log(std::move(log_dir), log_bytes) {}
+    : spec(container_spec),
+      user(CredentialsOf(container_spec)),
+      log(std::move(log_dir), log_bytes) {}
 
 PodRunner::Container::~Container() {
   for (const int fd : {output, errors, user_output, user_errors}) {
@@ -44,7 +50,7 @@ bool PodRunner::Container::WantsUserFiles() const {
 
 void PodRunner::Container::Record(int fd, std::string_view data) {
   log.Write(data);
-  WriteToUser(fd == errors ? user_errors : user_output, data);
+  WriteToUser(fd == errors ? user_errors : user_output, data, user);
 }
 
 void PodRunner::Container::CloseOutput(int fd) {

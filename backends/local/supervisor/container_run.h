@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "backends/local/supervisor/credentials.h"
 #include "backends/local/supervisor/pod_runner.h"
 
 namespace muster::local {
@@ -37,6 +38,7 @@ struct PodRunner::Container {
   const char* StateName() const;
 
   const ContainerSpec& spec;
+  const Credentials user;
   State state = State::kWaiting;
   pid_t pid = 0;
   int output = -1, errors = -1;            // pipes being read

@@ -1,14 +1,15 @@
 // Changing the user. ScopedUser changes the effective ids only and can go back; BecomeUser changes
-// all ids and sets no_new_privs.
+// all ids and gives up what root's rights have left (confine.h).
 #include "backends/local/supervisor/credentials.h"
 
 #include <grp.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+
+#include "backends/local/supervisor/confine.h"
 
 namespace muster::local {
 namespace {
@@ -52,13 +53,12 @@ ScopedUser::~ScopedUser() {
 }
 
 std::string BecomeUser(const Credentials& user) {
-  if (!user.differ) return "";
-  if (::setgroups(user.groups.size(), user.groups.data()) != 0 || ::setgid(user.gid) != 0 ||
-      ::setuid(user.uid) != 0) {
+  if (user.uid != 0) DropBoundingSet();
+  if (user.differ && (::setgroups(user.groups.size(), user.groups.data()) != 0 ||
+                      ::setgid(user.gid) != 0 || ::setuid(user.uid) != 0)) {
     return CannotBe(user.uid);
   }
-  if (user.uid != 0 && ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return CannotBe(user.uid);
-  return "";
+  return user.uid == 0 ? "" : GiveUpPrivileges();
 }
 
 }  // namespace muster::local

@@ -23,7 +23,8 @@ struct Credentials {
 Credentials CredentialsOf(const ContainerSpec& container);
 
 /// The calling process has the user's rights while the object lives. For single-threaded processes
-/// only (the child between fork and exec). Going back cannot fail, because the real user stays.
+/// only (the supervisor and its children between fork and exec). Going back cannot fail, because
+/// the real user stays.
 class ScopedUser {
  public:
   explicit ScopedUser(const Credentials& user);
@@ -41,8 +42,9 @@ class ScopedUser {
   std::string problem_;
 };
 
-/// Makes the calling process the user for good. Set-user-ID programs give it no more rights,
-/// because a volume may lie over /etc in its view. "", or why it failed.
+/// Makes the calling process the user for good. A user other than root has no capabilities, and
+/// set-user-ID programs give it no more rights, because a volume may lie over /etc in its view. "",
+/// or why it failed.
 std::string BecomeUser(const Credentials& user);
 
 }  // namespace muster::local

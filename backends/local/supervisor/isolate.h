@@ -10,7 +10,7 @@ namespace muster::local {
 /// Gives the calling process its own view of mounts and host name, as the pod's isolation says, and
 /// mounts the container's volumes in it. Paths that the job names (of the host, or parts of
 /// volumes) are looked up as the container's user; the process itself changes its user later.
-/// Returns "" or a sentence that says what failed.
+/// Returns "" or a sentence that says what failed. The working directory is another one afterwards.
 ///
 /// A missing mount point is created without changing the host's own directories: below / and system
 /// directories, and in directories that the container's user may not write, a private tmpfs with

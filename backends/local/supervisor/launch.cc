@@ -18,6 +18,7 @@
 #include <cstring>
 
 #include "backends/local/process/files.h"
+#include "backends/local/supervisor/confine.h"
 #include "backends/local/supervisor/credentials.h"
 #include "backends/local/supervisor/isolate.h"
 
@@ -162,6 +163,31 @@ void OpenFiles(const ContainerSpec& container, const Pipes& pipes, bool open_fil
   ::dup2(pipes.errors[1] >= 0 ? pipes.errors[1] : pipes.output[1], 2);
 }
 
+// Runs the program; if that fails, the parent hears why.
+[[noreturn]] void Execute(const ContainerSpec& container, int result) {
+  std::vector<char*> argv, environment;
+  for (const std::string& word : container.argv) argv.push_back(const_cast<char*>(word.c_str()));
+  for (const std::string& entry : container.environment)
+    environment.push_back(const_cast<char*>(entry.c_str()));
+  argv.push_back(nullptr);
+  environment.push_back(nullptr);
+  const std::string program = FindProgram(container);
+  if (program.empty()) {
+    Fail(result, "there is no program \"" + container.argv[0] + "\" on this host's PATH");
+  }
+  ::execve(program.c_str(), argv.data(), environment.data());
+  Fail(result, "\"" + container.argv[0] + "\" cannot be run: " + std::strerror(errno));
+}
+
+// Enters the pod's own directory with the supervisor's rights, because those above it may be closed
+// to the user. False if it is not there any more: a volume of the job covers it, and what is there
+// now is the user's.
+bool EnterOwn(const std::string& path, const struct stat& own) {
+  struct stat now {};
+  return ::chdir(path.c_str()) == 0 && ::stat(".", &now) == 0 && now.st_dev == own.st_dev &&
+         now.st_ino == own.st_ino;
+}
+
 // The child between fork and exec.
 [[noreturn]] void RunChild(const SupervisedPod& pod, const ContainerSpec& container,
                            const PodCgroups& cgroups, const Pipes& pipes, pid_t supervisor,
@@ -177,16 +203,20 @@ void OpenFiles(const ContainerSpec& container, const Pipes& pipes, bool open_fil
     Fail(pipes.result[1], why);
   char here[4096];
   if (::getcwd(here, sizeof here) == nullptr) Fail(pipes.result[1], "the pod's directory is gone");
-  if (std::string why = Isolate(pod, container); !why.empty()) Fail(pipes.result[1], why);
-  // The pod's own directory is entered with the supervisor's rights, a working directory that the
-  // job names only with the user's.
   const std::string& named = container.working_dir;
   const std::string start = named.empty() ? std::string(here) + "/work" : here;
-  if (::chdir(start.c_str()) != 0)
-    Fail(pipes.result[1], std::string("the pod's directory is gone: ") + std::strerror(errno));
+  struct stat own {};
+  ::stat(start.c_str(), &own);
+  if (std::string why = Isolate(pod, container); !why.empty()) Fail(pipes.result[1], why);
+  // A working directory that the job names is entered with the user's rights only.
+  const bool entered = EnterOwn(start, own);
+  if (!entered && ::chdir("/") != 0) Fail(pipes.result[1], "the container has no root");
   ::umask(022);
-  if (std::string why = BecomeUser(CredentialsOf(container)); !why.empty())
-    Fail(pipes.result[1], why);
+  const Credentials user = CredentialsOf(container);
+  if (user.uid != 0) SetUsualLimits();
+  if (std::string why = BecomeUser(user); !why.empty()) Fail(pipes.result[1], why);
+  if (!entered && ::chdir(start.c_str()) != 0)
+    Fail(pipes.result[1], std::string("the pod's directory is gone: ") + std::strerror(errno));
   if (!named.empty() && ::chdir(named.c_str()) != 0) {
     Fail(pipes.result[1],
          "the working directory " + named + " cannot be entered: " + std::strerror(errno));
@@ -194,19 +224,9 @@ void OpenFiles(const ContainerSpec& container, const Pipes& pipes, bool open_fil
   OpenFiles(container, pipes, open_files);
   // Set again, because setuid clears it.
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-
-  std::vector<char*> argv, environment;
-  for (const std::string& word : container.argv) argv.push_back(const_cast<char*>(word.c_str()));
-  for (const std::string& entry : container.environment)
-    environment.push_back(const_cast<char*>(entry.c_str()));
-  argv.push_back(nullptr);
-  environment.push_back(nullptr);
-  const std::string program = FindProgram(container);
-  if (program.empty()) {
-    Fail(pipes.result[1], "there is no program \"" + container.argv[0] + "\" on this host's PATH");
-  }
-  ::execve(program.c_str(), argv.data(), environment.data());
-  Fail(pipes.result[1], "\"" + container.argv[0] + "\" cannot be run: " + std::strerror(errno));
+  if (std::string why = user.uid == 0 ? "" : LimitSystemCalls(); !why.empty())
+    Fail(pipes.result[1], why);
+  Execute(container, pipes.result[1]);
 }
 
 std::string OpenPipes(const ContainerSpec& container, Pipes* pipes) {

@@ -434,7 +434,8 @@ void PodRunner::WriteStatus() {
   text.SetOutcome(reason_, message_, stop_requested_);
   for (const auto& container : containers_) text.Add(*container, container->StateName());
   // On a full disk the pod runs on; the next change writes the status again.
-  if (Status written = WriteWholeFile("status.json", text.Render()); !written.ok() && finished_) {
+  if (Status written = WriteWholeFile("status.json", text.Render(), 0600);
+      !written.ok() && finished_) {
     ::unlink("status.json.tmp");
   }
 }

@@ -97,7 +97,7 @@ std::string VolumeSource::Open(const MountSpec& mount, const Credentials& user) 
   return problem;
 }
 
-std::string VolumeSource::path() const { return "/proc/self/fd/" + std::to_string(fd_); }
+std::string VolumeSource::path() const { return std::to_string(fd_); }
 
 bool VolumeSource::is_directory() const {
   struct stat info {};

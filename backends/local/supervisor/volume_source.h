@@ -22,7 +22,8 @@ class VolumeSource {
   /// as `user`; a subPath is followed as `user` and must stay below the volume, whatever links are
   /// on the way.
   std::string Open(const MountSpec& mount, const Credentials& user);
-  /// A path by which this process can mount the source, even if it is renamed.
+  /// A path by which this process, while it stands in /proc/self/fd, can mount the source, even if
+  /// it is renamed or another volume covers it.
   std::string path() const;
   bool is_directory() const;
 

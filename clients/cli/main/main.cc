@@ -14,6 +14,7 @@
 #include "clients/cli/commands.h"
 #include "clients/cli/completion.h"
 #include "clients/cli/kinds.h"
+#include "schedd/credentials/private_memory.h"
 
 namespace muster::cli {
 namespace {
@@ -39,6 +40,9 @@ struct CommandLine {
   ClusterAddOptions cluster_add;
   bool force = false;
   SimulateOptions simulate;
+  TokenOptions token;
+  CanIOptions can_i;
+  LoginOptions login;
   std::vector<std::string> jobs;
   std::string name, output, shell;
   bool once = false, client_only = false;
@@ -165,12 +169,22 @@ void AddAdminCommands(CLI::App& app, CommandLine& line) {
 
 // audit.
 void AddAudit(CLI::App& app, CommandLine& line) {
-  auto* audit = app.add_subcommand("audit", "Who changed what, the last change last");
+  auto* audit = app.add_subcommand("audit", "Who asked for what, and what came of it");
   audit->add_option("--since", line.audit.since,
                     "From this time on (RFC 3339), or from so long ago (2h)");
+  audit->add_option("--until", line.audit.until, "Before this time, or before so long ago");
+  audit->add_option("--user", line.audit.user, "Of this user");
+  audit->add_option("--verb", line.audit.verb, "create, update, delete, cancel, get, ...");
+  audit->add_option("--object", line.audit.object,
+                    "job/NAMESPACE/NAME, clusterqueue/NAME, ...; everything below it with a / at "
+                    "its end");
+  audit->add_flag("--verify", line.audit.verify,
+                  "Check that no row was changed or removed; prints the first that was");
+  audit->add_option("--export", line.audit.export_file,
+                    "Write all rows that match to this file (- for the output) as JSON lines");
   audit->add_option("--limit", line.audit.limit, "At most so many, the last ones (200)")
       ->check(AtLeast(1, "how many entries"));
-  audit->add_option("-o,--output", line.audit.output, "json or yaml");
+  audit->add_option("-o,--output", line.audit.output, "wide, json or yaml");
   audit->callback([&line] { line.run = [&line](Session& s) { return Audit(s, line.audit); }; });
 }
 
@@ -274,6 +288,61 @@ void AddSimulate(CLI::App& app, CommandLine& line) {
   });
 }
 
+// whoami, token, auth, doctor.
+void AddAccess(CLI::App& app, CommandLine& line) {
+  auto* whoami = app.add_subcommand("whoami", "Who you are for the server, and by which method");
+  whoami->add_option("-o,--output", line.output, "json or yaml");
+  whoami->callback([&line] { line.run = [&line](Session& s) { return WhoAmI(s, line.output); }; });
+
+  auto* token = app.add_subcommand("token", "Access tokens");
+  token->require_subcommand(1);
+  auto* create = token->add_subcommand("create", "Make one and print it, this once");
+  create->add_option("--for", line.token.user, "User that it stands for (default: you)");
+  create->add_option("--group", line.token.groups, "Group of that user")
+      ->allow_extra_args(false)
+      ->take_all();
+  create->add_option("--ttl", line.token.ttl, "How long it is valid, such as 12h (default 24h)");
+  create->add_option("--description", line.token.description, "What it is for");
+  create->callback(
+      [&line] { line.run = [&line](Session& s) { return TokenCreate(s, line.token); }; });
+  auto* list = token->add_subcommand("list", "List them");
+  list->callback([&line] { line.run = [](Session& s) { return TokenList(s); }; });
+  auto* revoke = token->add_subcommand("revoke", "End them now");
+  revoke->add_option("NAME", line.jobs, "Names")->required();
+  revoke->callback(
+      [&line] { line.run = [&line](Session& s) { return TokenRevoke(s, line.jobs); }; });
+
+  auto* auth = app.add_subcommand("auth", "Rights");
+  auth->require_subcommand(1);
+  auto* can_i = auth->add_subcommand("can-i", "Whether you may do something");
+  can_i->add_option("VERB", line.can_i.verb, "get, list, create, update, delete, ...");
+  can_i->add_option("RESOURCE", line.can_i.resource,
+                    "Kind, PLURAL.GROUP or a path such as /metrics");
+  can_i->add_option("NAME", line.can_i.name, "One object");
+  can_i->add_option("--subresource", line.can_i.subresource, "Such as log or own");
+  can_i->add_flag("--list", line.can_i.list, "All that you may do in the namespace");
+  can_i->callback([&line] { line.run = [&line](Session& s) { return CanI(s, line.can_i); }; });
+
+  auto* doctor = app.add_subcommand("doctor", "Find out what is wrong");
+  doctor->require_subcommand(1);
+  auto* doctor_auth = doctor->add_subcommand("auth", "Who you are and why something is refused");
+  doctor_auth->callback([&line] { line.run = [](Session& s) { return DoctorAuth(s); }; });
+}
+
+// login, logout.
+void AddLogin(CLI::App& app, CommandLine& line) {
+  auto* login = app.add_subcommand("login", "Log in at an OpenID Connect provider");
+  login->add_option("--issuer", line.login.issuer, "The provider's URL (oidc.issuer)");
+  login->add_option("--client-id", line.login.client_id,
+                    "The name by which the provider knows muster (oidc.client-id)");
+  login->add_option("--scopes", line.login.scopes, "Separated by blanks (oidc.scopes)");
+  login->add_flag("--renew", line.login.renew, "Renew the tokens that are kept; other commands do");
+  login->callback([&line] { line.run = [&line](Session& s) { return Login(s, line.login); }; });
+
+  auto* logout = app.add_subcommand("logout", "Forget the tokens of muster login");
+  logout->callback([&line] { line.run_alone = [] { return Logout(); }; });
+}
+
 // The parser's tree of commands as plain data, for the completion script.
 CommandNode TreeOf(const CLI::App& app) {
   CommandNode node{app.get_name(), app.get_description(), {}, {}, {}};
@@ -319,9 +388,12 @@ void AddOwnCommands(CLI::App& app, CommandLine& line) {
 // The global options may stand behind each command too, so the help of each command lists them.
 constexpr char kGlobalHelp[] =
     "Options of every command:\n"
-    "  --server TEXT               Server address (MUSTER_URL; default http://127.0.0.1:8686)\n"
+    "  --server TEXT               Server address (MUSTER_URL; default: the local socket)\n"
+    "  --ca, --cert, --key TEXT    PEM files for https (MUSTER_CA, MUSTER_CERT, MUSTER_KEY)\n"
     "  -n,--namespace TEXT         Namespace (MUSTER_NAMESPACE; default: default)\n"
-    "  -A,--all-namespaces         All namespaces";
+    "  -A,--all-namespaces         All namespaces\n"
+    "  --as TEXT                   User to act as (MUSTER_AS)\n"
+    "  --as-group TEXT ...         Groups to act as";
 
 void ShowGlobalOptions(CLI::App* app) {
   for (CLI::App* command : app->get_subcommands([](const CLI::App*) { return true; })) {
@@ -339,15 +411,26 @@ int Run(int argc, char** argv) {
   app.fallthrough();
   app.set_version_flag("--version", std::string(kVersion), "Print the version of this program");
   app.add_option("--server", line.flags.server,
-                 "Server address (MUSTER_URL; default http://127.0.0.1:8686)");
+                 "Server address (MUSTER_URL; default: the local socket)");
+  app.add_option("--ca", line.flags.ca,
+                 "PEM file: authorities of the server's certificate (MUSTER_CA; default: the "
+                 "system's)");
+  app.add_option("--cert", line.flags.certificate, "PEM file: client certificate (MUSTER_CERT)");
+  app.add_option("--key", line.flags.key, "PEM file: key of the client certificate (MUSTER_KEY)");
   app.add_option("-n,--namespace", line.flags.ns, "Namespace (MUSTER_NAMESPACE; default: default)");
   app.add_flag("-A,--all-namespaces", line.all_namespaces, "All namespaces");
+  app.add_option("--as", line.flags.as_user, "User to act as (MUSTER_AS); it needs a right");
+  app.add_option("--as-group", line.flags.as_groups, "Group to act as")
+      ->allow_extra_args(false)
+      ->take_all();
   AddJobCommands(app, line);
   AddObjectCommands(app, line);
   AddAdminCommands(app, line);
   AddAudit(app, line);
   AddClusterCommands(app, line);
   AddSimulate(app, line);
+  AddAccess(app, line);
+  AddLogin(app, line);
   AddOwnCommands(app, line);
   ShowGlobalOptions(&app);
   try {
@@ -359,6 +442,8 @@ int Run(int argc, char** argv) {
   Result<client::Settings> settings = client::LoadSettings(
       line.flags, client::ProcessEnv, client::DefaultConfigFile(client::ProcessEnv));
   if (!settings.ok()) return PrintError(settings.error().detail), kBadUsage;
+  if (!settings->warning.empty())
+    std::fprintf(stderr, "muster: warning: %s\n", settings->warning.c_str());
   Session session(std::move(settings).value(), line.all_namespaces);
   return line.run(session);
 }
@@ -367,6 +452,7 @@ int Run(int argc, char** argv) {
 }  // namespace muster::cli
 
 int main(int argc, char** argv) {
+  muster::KeepMemoryPrivate();
   // When the reader of a pipe is gone (muster get | head), writes fail instead of killing the
   // process by a signal.
   std::signal(SIGPIPE, SIG_IGN);

@@ -23,17 +23,70 @@ constexpr int kCallSeconds = 30;
 constexpr int kBusyRetries = 3;
 constexpr int kBusyWaitMs = 1000;
 
-// A stub and the context of one call, with the caller's name and token. A gRPC context serves one
-// call only, so a retry needs a new one.
+// Where Debian keeps the certificates of the public authorities; gRPC knows others.
+constexpr char kSystemAuthorities[] = "/etc/ssl/certs/ca-certificates.crt";
+
+// How a call reaches the server and what it shows there.
+struct QuotaAccess {
+  std::shared_ptr<grpc::ChannelCredentials> channel;
+  std::string authorization;
+};
+
+// The text of a file, "" for no file; what is wrong goes to `*problem`.
+std::string PemOf(const std::string& path, std::string* problem) {
+  if (path.empty()) return "";
+  Result<std::string> text = client::ReadPemFile(path);
+  if (!text.ok()) *problem = text.error().detail;
+  return text.ok() ? std::move(text).value() : "";
+}
+
+// The authorities, certificate and token that the calls over HTTP have too (rule U44). "" if they
+// can be used, else why not.
+std::string OpenAccess(Session& session, QuotaAccess* out) {
+  const client::Settings& settings = session.api.settings();
+  client::Outcome<client::Credential> shown = session.api.CurrentCredential();
+  if (!shown.ok()) return shown.failure().detail;
+  if (!shown->token.empty()) {
+    out->authorization = "Bearer " + shown->token;
+  } else if (settings.source == nullptr && settings.signer) {
+    Result<std::string> given = settings.signer({"POST"});
+    if (!given.ok()) return given.error().detail;
+    out->authorization = std::move(given).value();
+  }
+  if (!settings.grpc_tls) {
+    Result<client::Endpoint> place = client::ParseServerUrl(settings.grpc);
+    if (!out->authorization.empty() && !(place.ok() && place->IsLocal())) {
+      return "credentials are not sent to " + settings.grpc +
+             " in plain text; use grpcs:// (MUSTER_GRPC)";
+    }
+    out->channel = grpc::InsecureChannelCredentials();
+    return "";
+  }
+  if (settings.tls.skip_verify)
+    return "insecure-skip-tls-verify does not hold for gRPC, which always checks the certificate";
+  const client::TlsSettings& tls = settings.tls;
+  std::string problem;
+  grpc::SslCredentialsOptions options;
+  options.pem_root_certs = PemOf(tls.ca_file.empty() ? kSystemAuthorities : tls.ca_file, &problem);
+  const bool plugin = !shown->certificate_pem.empty();
+  options.pem_cert_chain = plugin ? shown->certificate_pem : PemOf(tls.certificate_file, &problem);
+  options.pem_private_key = plugin ? shown->key_pem : PemOf(tls.key_file, &problem);
+  out->channel = grpc::SslCredentials(options);
+  return problem;
+}
+
+// A stub and the context of one call, with the caller's token and whom to act as. A gRPC context
+// serves one call only, so a retry needs a new one.
 class QuotaCall {
  public:
-  explicit QuotaCall(const Session& session)
-      : stub_(Service::NewStub(
-            grpc::CreateChannel(session.api.settings().grpc, grpc::InsecureChannelCredentials()))) {
+  QuotaCall(const Session& session, const QuotaAccess& access)
+      : stub_(Service::NewStub(grpc::CreateChannel(session.api.settings().grpc, access.channel))) {
     context_.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(kCallSeconds));
-    context_.AddMetadata("x-muster-user", session.api.settings().user);
-    const std::string& token = session.api.settings().token;
-    if (!token.empty()) context_.AddMetadata("authorization", "Bearer " + token);
+    const client::Settings& settings = session.api.settings();
+    if (!settings.as_user.empty()) context_.AddMetadata("impersonate-user", settings.as_user);
+    for (const std::string& group : settings.as_groups)
+      context_.AddMetadata("impersonate-group", group);
+    if (!access.authorization.empty()) context_.AddMetadata("authorization", access.authorization);
   }
   // True if the server answered that it is busy or not ready and when to ask again.
   bool ToldToWait() const {
@@ -55,9 +108,13 @@ struct CallOutcome {
 
 // Calls `ask`, and again for a few seconds while the server says that it is not ready.
 template <class Ask>
-CallOutcome AskServer(const Session& session, Ask ask) {
+CallOutcome AskServer(Session& session, Ask ask) {
+  QuotaAccess access;
+  const std::string problem = OpenAccess(session, &access);
+  if (!problem.empty())
+    return {grpc::Status(grpc::StatusCode::FAILED_PRECONDITION, problem), false};
   for (int attempt = 0;; ++attempt) {
-    QuotaCall call(session);
+    QuotaCall call(session, access);
     const grpc::Status status = ask(call);
     const bool wait = !status.ok() && call.ToldToWait();
     if (!wait || attempt == kBusyRetries) return {status, wait};

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "clients/slurm/command.h"
+#include "schedd/credentials/private_memory.h"
 
 int main(int argc, char** argv) {
   using Run = int (*)(int, char**);
@@ -17,6 +18,7 @@ int main(int argc, char** argv) {
       {"scancel", muster::slurm::RunScancel}, {"sacct", muster::slurm::RunSacct},
       {"sinfo", muster::slurm::RunSinfo},     {"scontrol", muster::slurm::RunScontrol},
   };
+  muster::KeepMemoryPrivate();
   // When the reader of a pipe is gone (squeue | head), writes fail instead of killing the process
   // by a signal.
   std::signal(SIGPIPE, SIG_IGN);

@@ -31,20 +31,6 @@ constexpr const char* kKeepLogs = "keep logs";
 // DispatchRow::detail of a live row whose object somebody deletes on the member.
 constexpr const char* kDeletedOnMember = "deleted on the member";
 
-// True in states in which the member may run the attempt and nothing was asked to end it.
-bool IsRunningOn(DispatchState state) {
-  switch (state) {
-    case DispatchState::kCreated:
-    case DispatchState::kReleasing:
-    case DispatchState::kRunning:
-    case DispatchState::kFinishing:
-    case DispatchState::kUnknown:
-      return true;
-    default:
-      return false;
-  }
-}
-
 StepResult Apply(const DispatchRow& row, const ClusterRecreated& input);
 
 // The input means nothing in this state.
@@ -366,6 +352,19 @@ bool IsOurs(const DispatchRow& row, const Observation& seen) {
   if (seen.object == RemoteObject{}) return true;
   return HasOurMarks(seen) && seen.object.kind == row.object_kind && seen.object.ns == row.ns &&
          seen.object.name == row.name;
+}
+
+bool IsRunningOn(DispatchState state) {
+  switch (state) {
+    case DispatchState::kCreated:
+    case DispatchState::kReleasing:
+    case DispatchState::kRunning:
+    case DispatchState::kFinishing:
+    case DispatchState::kUnknown:
+      return true;
+    default:
+      return false;
+  }
 }
 
 bool IsMissed(DispatchState state) { return state == DispatchState::kLost || IsRunningOn(state); }

@@ -112,6 +112,8 @@ bool IsDeletedThere(const DispatchRow& row);
 
 /// True in states in which a missing object is asked for (kConfirm).
 bool IsMissed(DispatchState state);
+/// True in states in which the member may run the attempt and nothing was asked to end it.
+bool IsRunningOn(DispatchState state);
 
 /// True while a removal is under way that keeps the logs.
 bool KeepsLogs(const DispatchRow& row);

@@ -16,6 +16,7 @@
 #include <algorithm>
 
 #include "schedd/engine/commit/write_errors.h"
+#include "schedd/engine/context/audit_rows.h"
 #include "schedd/telemetry/log.h"
 
 namespace muster {
@@ -34,9 +35,12 @@ std::int64_t CommitPipeline::AddEvent(const char* type, JobId job, std::string o
 }
 
 void CommitPipeline::AddAudit(const Actor& actor, const char* verb, std::string object,
-                              std::string detail) {
-  tx_.audit.push_back({context_.clock.WallNow(), actor.user, actor.method, verb, std::move(object),
-                       std::move(detail)});
+                              std::string detail, std::int64_t old_version,
+                              std::int64_t new_version) {
+  AuditRow& row = tx_.audit.emplace_back(
+      AuditRowOf(actor, context_.clock.WallNow(), verb, std::move(object), std::move(detail)));
+  row.old_version = old_version;
+  row.new_version = new_version;
 }
 
 // A list is an order about no attempt: the key has the cluster alone.

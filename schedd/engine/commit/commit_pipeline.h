@@ -41,8 +41,10 @@ class CommitPipeline {
   /// version of the job or object that the event is about.
   std::int64_t AddEvent(const char* type, JobId job, std::string object, std::string reason,
                         std::string message);
-  /// Adds a line of the audit log to the open transaction.
-  void AddAudit(const Actor& actor, const char* verb, std::string object, std::string detail);
+  /// Adds a row of the audit trail to the open transaction. The versions are those of the object
+  /// before and after the change, if it is about one; 0: none.
+  void AddAudit(const Actor& actor, const char* verb, std::string object, std::string detail,
+                std::int64_t old_version = 0, std::int64_t new_version = 0);
   /// Calls `waiter` when the open transaction is durable and published, or with the error if it is
   /// lost.
   void AnswerAfterCommit(Waiter waiter) { tx_.waiters.push_back(std::move(waiter)); }

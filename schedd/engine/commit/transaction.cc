@@ -12,7 +12,7 @@ bool Transaction::Empty() const {
   return jobs.empty() && deleted_jobs.empty() && usage.empty() && dispatches.empty() &&
          attempts.empty() && objects.empty() && events.empty() && audit.empty() &&
          fair_use.empty() && set_aside.empty() && works.empty() && snapshots.empty() &&
-         !forget_keys_before.set();
+         !forget_keys_before.set() && !forget_audit_before.set();
 }
 
 // All pairs of an admission, also those whose amount is 0: an unchanged amount is written again,
@@ -61,6 +61,7 @@ PlanCommit Transaction::MakeCommit(const core::Usage& planned) const {
   }
   for (const JobId id : respecified) commit.respecified.push_back(jobs.at(id));
   commit.forget_keys_before = forget_keys_before;
+  commit.forget_audit_before = forget_audit_before;
   return commit;
 }
 

@@ -52,6 +52,7 @@ struct Transaction {
   std::map<SnapshotKey, SnapshotPtr> snapshots;  // null: it ends
   std::set<JobId> respecified;                   // of `jobs`: their pod sets are written too
   WallTime forget_keys_before;                   // set: older idempotency keys go
+  WallTime forget_audit_before;                  // set: older audit rows go
 
   // Becomes visible with the commit.
   ConfigPtr config;           // null: unchanged

@@ -209,6 +209,7 @@ Result<std::vector<AppliedObject>> Configuration::Apply(const Actor& actor,
   ConfigDraft draft{std::make_shared<ConfigView>(*config_.view()),
                     std::make_shared<ObjectTable>(*config_.objects())};
   std::vector<AppliedObject> outcomes;
+  std::vector<std::int64_t> versions;  // of the objects before, one for each outcome
   std::vector<ObjectPtr> cascaded;
   bool matters = false;
   // Namespaces whose LimitRanges changed: their waiting jobs are measured again.
@@ -232,6 +233,7 @@ Result<std::vector<AppliedObject>> Configuration::Apply(const Actor& actor,
       if (!put.ok()) return At(i, put.error());
       outcomes.push_back(std::move(put).value());
     }
+    versions.push_back(now == nullptr ? 0 : now->resource_version);
     if (outcomes.back().outcome == ApplyOutcome::kUnchanged) continue;
     matters = matters || MattersToQueues(change.kind);
     other_overhead = other_overhead || change.kind == ObjectKind::kRuntimeClass;
@@ -239,10 +241,11 @@ Result<std::vector<AppliedObject>> Configuration::Apply(const Actor& actor,
   }
   if (dry_run) return outcomes;
   std::vector<ObjectKey> changed = WriteCascade(cascaded);
-  for (AppliedObject& one : outcomes) {
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    AppliedObject& one = outcomes[i];
     if (one.outcome == ApplyOutcome::kUnchanged) continue;
-    AddEditAudit(actor, one, *draft.config);
     one.object = WriteEdit(one);
+    AddEditAudit(actor, one, versions[i], *draft.config);
     const ObjectKey key{one.object->kind, one.object->ns, one.object->name};
     // A later change of the same command may have removed the object again.
     if (one.outcome != ApplyOutcome::kDeleted && draft.objects->contains(key))
@@ -253,6 +256,8 @@ Result<std::vector<AppliedObject>> Configuration::Apply(const Actor& actor,
     draft.config->version = commits_.last_seq();
     Take({std::move(draft.config), std::move(draft.objects), std::move(changed), matters});
     if (!bound.empty() || other_overhead) checks_.Recheck(bound, other_overhead);
+  } else {
+    AuditUnchanged(actor, outcomes);
   }
   return outcomes;
 }
@@ -271,12 +276,22 @@ std::vector<ObjectKey> Configuration::WriteCascade(const std::vector<ObjectPtr>&
 
 // `after`: the draft; the live configuration is still the one before.
 void Configuration::AddEditAudit(const Actor& actor, const AppliedObject& one,
-                                 const ConfigView& after) {
+                                 std::int64_t old_version, const ConfigView& after) {
   const char* verb = one.outcome == ApplyOutcome::kDeleted   ? "delete"
                      : one.outcome == ApplyOutcome::kCreated ? "create"
                                                              : "update";
   commits_.AddAudit(actor, verb, ObjectName(*one.object),
-                    AuditDetail(*one.object, *config_.view(), after));
+                    AuditDetail(*one.object, *config_.view(), after), old_version,
+                    one.object->resource_version);
+}
+
+// One row for the request, however many objects it has.
+void Configuration::AuditUnchanged(const Actor& actor, const std::vector<AppliedObject>& outcomes) {
+  if (actor.user.empty() || outcomes.empty()) return;
+  const StoredObject& first = *outcomes.front().object;
+  commits_.AddAudit(actor, "update", ObjectName(first),
+                    std::to_string(outcomes.size()) + " objects are as asked for: no change",
+                    first.resource_version, first.resource_version);
 }
 
 // Stamps the object with the number of its event as resource version, and writes it.

@@ -97,7 +97,10 @@ class Configuration {
   Status CheckEvictionRemoval(const ConfigView& config, const ObjectChange& change) const;
 
   std::vector<ObjectKey> WriteCascade(const std::vector<ObjectPtr>& gone);
-  void AddEditAudit(const Actor& actor, const AppliedObject& one, const ConfigView& after);
+  void AddEditAudit(const Actor& actor, const AppliedObject& one, std::int64_t old_version,
+                    const ConfigView& after);
+  /// Notes a request that found everything as it wants it.
+  void AuditUnchanged(const Actor& actor, const std::vector<AppliedObject>& outcomes);
   ObjectPtr WriteEdit(const AppliedObject& one);
   void Take(ConfigEdit edit);
   void FollowMembers(const ConfigView& before, const std::vector<ObjectKey>& changed);

@@ -22,6 +22,10 @@ struct EngineOptions {
   std::size_t max_inflight_submissions = limits::kInflightSubmissions;
   /// Pending and held together; beyond it submissions are refused with kResourceExhausted.
   std::size_t max_waiting_jobs = limits::kPendingJobs;
+  /// Of these the jobs of one user, and of one namespace that has no annotation
+  /// muster.io/max-pending-jobs; 0: no cap (rule U75).
+  std::size_t max_waiting_per_user = limits::kPendingJobsPerUser;
+  std::size_t max_waiting_per_namespace = limits::kPendingJobsPerNamespace;
   /// How many commits may be on their way to the store at once.
   std::size_t commit_depth = limits::kCommitDepth;
   /// How many workloads one cycle looks at, at most, over all queues.
@@ -33,6 +37,9 @@ struct EngineOptions {
   std::int64_t lost_after_ms = limits::kMemberLostAfterMs;
   /// For how long an object without a row is watched before it is removed (rule D18).
   std::int64_t orphan_grace_ms = limits::kOrphanGraceMs;
+  /// Rows of the audit trail are removed this long after their day is over; 0: never. At least
+  /// limits::kAuditRetentionMinMs.
+  std::int64_t audit_retention_ms = 0;
   /// The settings that change decisions (rule A2); never null.
   AdmissionSettingsPtr settings = std::make_shared<const AdmissionSettings>();
   /// Runs on the engine thread each time a recovery is done and visible in View(); may be null.

@@ -79,16 +79,26 @@ Status TakeAnswer(const AdmissionCheckStatus& answer, WallTime now, JobRecord* j
 
 }  // namespace
 
-// Has no audit row, unlike edits of users.
+// Audited as "check" if it succeeds; schedd/nomination, which answers for members' own queues, has
+// no user name and no row.
 void AdmissionCommands::Handle(SetCheckStatusCommand command) {
   const auto outcome = SetCheck(command);
+  if (outcome.ok() && !command.actor.user.empty()) {
+    std::string answers;
+    for (const AdmissionCheckStatus& check : command.checks)
+      answers += (answers.empty() ? "" : ", ") + check.name;
+    commits_.AddAudit(command.actor, "check", ObjectName(**outcome), answers, 0,
+                      (*outcome)->resource_version);
+  }
   commits_.AnswerOutcome(std::move(command.done), outcome);
 }
 
 // Audited as "change" if it succeeds.
 void AdmissionCommands::Handle(ChangeJobCommand command) {
   const auto outcome = ChangeSpec(command);
-  if (outcome.ok()) commits_.AddAudit(command.actor, "change", ObjectName(**outcome), "");
+  if (outcome.ok())
+    commits_.AddAudit(command.actor, "change", ObjectName(**outcome), "", 0,
+                      (*outcome)->resource_version);
   commits_.AnswerOutcome(std::move(command.done), outcome);
 }
 

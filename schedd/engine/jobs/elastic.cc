@@ -29,17 +29,7 @@ constexpr const char* kGateCleared = "AdmissionGatedBy cleared, waiting for quot
 // True while a member may have the attempt and nobody asked to end it; any other attempt has
 // nothing to resize.
 bool MayRun(DispatchState state) {
-  switch (state) {
-    case DispatchState::kIntent:
-    case DispatchState::kCreated:
-    case DispatchState::kReleasing:
-    case DispatchState::kRunning:
-    case DispatchState::kFinishing:
-    case DispatchState::kUnknown:
-      return true;
-    default:
-      return false;
-  }
+  return state == DispatchState::kIntent || dispatch::IsRunningOn(state);
 }
 
 // Shown as the message of a job that runs and waits to grow.
@@ -80,9 +70,12 @@ void ClearGates(JobRecord* job, const std::string& left) {
 
 // A dry run is answered and not audited.
 void StandInQueue::Handle(ReplaceJobCommand command) {
+  const JobPtr known = jobs_.Find(command.job);
+  const std::int64_t before = known == nullptr ? 0 : known->resource_version;
   const auto outcome = Replace(command);
   if (outcome.ok() && !command.dry_run)
-    commits_.AddAudit(command.actor, "replace", ObjectName(**outcome), "");
+    commits_.AddAudit(command.actor, "replace", ObjectName(**outcome), "", before,
+                      (*outcome)->resource_version);
   commits_.AnswerOutcome(std::move(command.done), outcome);
 }
 

@@ -14,23 +14,6 @@
 namespace muster {
 namespace {
 
-// The verb as the audit log has it.
-const char* VerbName(JobVerb verb) {
-  switch (verb) {
-    case JobVerb::kCancel:
-      return "cancel";
-    case JobVerb::kHold:
-      return "hold";
-    case JobVerb::kRelease:
-      return "release";
-    case JobVerb::kRequeue:
-      return "requeue";
-    case JobVerb::kDelete:
-      return "delete";
-  }
-  return "";
-}
-
 std::string JobText(const JobRecord& job) { return "job " + std::to_string(job.id.value); }
 
 Error AlreadyEnded(const JobRecord& job) {
@@ -60,7 +43,8 @@ void JobCommands::Handle(JobCommand command) {
     outcome = NotFound("job " + std::to_string(command.id.value) + " does not exist");
   }
   if (outcome.ok())
-    commits_.AddAudit(command.actor, VerbName(command.verb), ObjectName(**job), JobText(**job));
+    commits_.AddAudit(command.actor, JobVerbName(command.verb), ObjectName(**job), JobText(**job),
+                      (*job)->resource_version, (*outcome)->resource_version);
   commits_.AnswerOutcome(std::move(command.done), outcome);
 }
 

@@ -103,7 +103,8 @@ void Nominations::Handle(NominateCommand command) {
   if (outcome.ok() && !command.actor.user.empty()) {
     std::string names;
     for (const std::string& name : command.clusters) names += (names.empty() ? "" : ",") + name;
-    commits_.AddAudit(command.actor, "nominate", ObjectName(**outcome), names);
+    commits_.AddAudit(command.actor, "nominate", ObjectName(**outcome), names, 0,
+                      (*outcome)->resource_version);
   }
   commits_.AnswerOutcome(std::move(command.done), outcome);
 }

@@ -1,8 +1,8 @@
 // Submissions: everything that arrives in one step becomes one Store::Accept.
 //
-// 1. Handle checks the two limits (submissions that wait for the database, jobs that wait in
-//    queues), gives each job its id, its event number and its place in the order, and adds it to
-//    the batch being gathered.
+// 1. Handle checks the limits (submissions that wait for the database; jobs that wait in queues, of
+//    all together, of one user and of one namespace), gives each job its id, its event number and
+//    its place in the order, and adds it to the batch being gathered.
 // 2. Send hands the batch to the store at the end of the step's input.
 // 3. Complete takes the store's answer, which is to the oldest batch, and adopts each durable job
 //    into memory. Clients are answered after the next publication.
@@ -14,10 +14,15 @@
 #include "schedd/engine/jobs/submissions.h"
 
 #include <algorithm>
+#include <map>
+#include <span>
 
+#include "schedd/base/limits.h"
 #include "schedd/engine/commit/write_errors.h"
+#include "schedd/engine/context/audit_rows.h"
 #include "schedd/engine/context/object_names.h"
 #include "schedd/engine/jobs/variants.h"
+#include "schedd/model/admission_lifecycle.h"
 
 namespace muster {
 namespace {
@@ -41,7 +46,7 @@ void GiveName(JobRecord* job) {
   if (job->display_name.empty()) job->display_name = job->name;
 }
 
-// The second limit: waiting jobs.
+// The limit of all waiting jobs together.
 Error QueueIsFull(std::size_t most) {
   return Overloaded("the scheduler keeps at most " + std::to_string(most) +
                         " waiting jobs, and has as many; submit again when some have started",
@@ -60,6 +65,27 @@ const char* NotSupported(const JobRecord& job) {
   return nullptr;
 }
 
+// The one audit row of a request: what it submitted. It is written with the jobs, so it cannot say
+// which names the database will find taken (AuditOutcomes).
+AuditRow RequestRow(const Actor& actor, WallTime now, std::span<const JobPtr> jobs) {
+  const JobRecord& first = *jobs.front();
+  if (jobs.size() == 1) {
+    AuditRow row = AuditRowOf(actor, now, "create", ObjectName(first),
+                              "job " + std::to_string(first.id.value));
+    row.new_version = first.resource_version;
+    return row;
+  }
+  std::string detail = std::to_string(jobs.size()) + " jobs, " + std::to_string(first.id.value) +
+                       "-" + std::to_string(jobs.back()->id.value) + ":";
+  bool one_namespace = true;
+  for (const JobPtr& job : jobs) {
+    one_namespace = one_namespace && job->ns == first.ns;
+    if (detail.size() < limits::kAuditTextBytes) detail += " " + job->name;
+  }
+  return AuditRowOf(actor, now, "create", one_namespace ? "job/" + first.ns : "job",
+                    std::move(detail));
+}
+
 // A job submitted with suspend or --hold starts as Held.
 void ToWait(JobRecord* job) {
   job->state = job->suspended_by_user ? JobState::kHeld : JobState::kPending;
@@ -70,12 +96,14 @@ void ToWait(JobRecord* job) {
 
 // How many of the command's jobs may still wait: jobs that are not durable yet count too. Of an
 // array all tasks are taken or none.
-std::size_t Submissions::RoomFor(const SubmitCommand& command) const {
+TenantCounts::Fit Submissions::RoomFor(const SubmitCommand& command) const {
+  TenantCounts::Fit fit = tenants_.FitOf(command.jobs);
   const std::size_t waiting = jobs_.planned().waiting() + commits_.pace().inflight_submissions();
   const std::size_t room =
       context_.options.max_waiting_jobs - std::min(context_.options.max_waiting_jobs, waiting);
-  if (command.jobs.size() <= room) return command.jobs.size();
-  return command.jobs.front().array_task ? 0 : room;
+  if (room < fit.jobs) fit = {room, QueueIsFull(context_.options.max_waiting_jobs)};
+  if (fit.jobs < command.jobs.size() && command.jobs.front().array_task) fit.jobs = 0;
+  return fit;
 }
 
 // Ids are given before the write, so that jobs of one batch are ordered as they arrived. An id
@@ -96,17 +124,23 @@ void Submissions::Handle(SubmitCommand command) {
     commits_.Answer([done = std::move(command.done), problem] { done(InvalidArgument(problem)); });
     return;
   }
-  const std::size_t taken = RoomFor(command);
+  const TenantCounts::Fit fit = RoomFor(command);
+  const std::size_t taken = fit.jobs;
   const std::size_t refused = command.jobs.size() - taken;
   if (refused > 0) context_.metrics.OnShed("queue");
   if (taken == 0) {
     commits_.Answer(
-        [done = std::move(command.done), refused, most = context_.options.max_waiting_jobs] {
-      done(std::vector<Result<SubmittedJob>>(refused, QueueIsFull(most)));
+        [done = std::move(command.done), refused, refusal = fit.refusal.value_or(Error{})] {
+      done(std::vector<Result<SubmittedJob>>(refused, refusal));
     });
     return;
   }
-  Batch::Group group{std::move(command.done), gathering_.jobs.size(), taken, refused};
+  Batch::Group group{std::move(command.done),
+                     std::move(command.actor),
+                     gathering_.jobs.size(),
+                     taken,
+                     refused,
+                     fit.refusal.value_or(Error{})};
   command.jobs.erase(command.jobs.begin() + static_cast<std::ptrdiff_t>(taken), command.jobs.end());
   const WallTime now = context_.clock.WallNow();
   JobId array_id;
@@ -126,11 +160,14 @@ void Submissions::Handle(SubmitCommand command) {
       batch->array_job_id = array_id;
       job.batch = std::move(batch);
     }
+    tenants_.Take(job);
     JobPtr record = std::move(submission.draft);
     gathering_.records.push_back(record);
     gathering_.jobs.push_back(
         {std::move(record), std::move(submission.manifest), std::move(submission.idempotency)});
   }
+  gathering_.audit.push_back(RequestRow(
+      group.actor, now, std::span(gathering_.records).subspan(group.first, group.count)));
   commits_.pace().TakeSubmissions(group.count);
   gathering_.groups.push_back(std::move(group));
 }
@@ -142,10 +179,11 @@ void Submissions::Send() {
   gathering_.config_version = gathering_.built_on_older ? -1 : config_.view()->version;
   gathering_.sent = context_.clock.Now();
   std::vector<NewJob> jobs = std::move(gathering_.jobs);
+  std::vector<AuditRow> audit = std::move(gathering_.audit);
   sent_.push_back(std::move(gathering_));
   gathering_ = Batch{};
   commits_.pace().Sent();
-  context_.store.Accept(commits_.epoch(), std::move(jobs),
+  context_.store.Accept(commits_.epoch(), std::move(jobs), std::move(audit),
                         [box = context_.inbox](Result<std::vector<Result<AcceptedJob>>> outcome) {
     box->PushAlways(AcceptDone{std::move(outcome)});
   });
@@ -158,6 +196,7 @@ void Submissions::Complete(AcceptDone done) {
   Batch batch = std::move(sent_.front());
   sent_.pop_front();
   commits_.pace().DropSubmissions(batch.records.size());
+  for (const JobPtr& record : batch.records) tenants_.Drop(*record);
   commits_.pace().Answered();
   if (!done.outcome.ok()) {
     Error error = done.outcome.error();
@@ -178,16 +217,55 @@ void Submissions::Complete(AcceptDone done) {
   for (auto& group : batch.groups) {
     std::vector<Result<SubmittedJob>> results;
     results.reserve(group.count + group.refused);
+    AuditOutcomes(group, batch, &*done.outcome);
     for (std::size_t i = group.first; i < group.first + group.count; ++i) {
       results.push_back(Adopt(batch.records[i], (*done.outcome)[i], stale));
     }
     for (std::size_t i = 0; i < group.refused; ++i) {
-      results.emplace_back(QueueIsFull(context_.options.max_waiting_jobs));
+      results.emplace_back(group.refusal);
     }
     commits_.Answer([answer = std::move(group.done), results = std::move(results)]() mutable {
       answer(std::move(results));
     });
   }
+}
+
+// One row for all jobs of the group that failed with the same code, and one for those that an
+// earlier request with the same key had made already. Rare: most requests need no second row. After
+// a failed write recovery reads what the database has, and the frontend notes the failure.
+void Submissions::AuditOutcomes(const Batch::Group& group, const Batch& batch,
+                                std::vector<Result<AcceptedJob>>* outcomes) {
+  if (commits_.failed()) return;
+  std::map<Code, AuditRow> rows;
+  for (std::size_t i = group.first; i < group.first + group.count; ++i) {
+    Result<AcceptedJob>& outcome = (*outcomes)[i];
+    if (outcome.ok() && !outcome->replayed) continue;
+    if (!outcome.ok()) outcome.error().audited = true;
+    const JobRecord& job = *batch.records[i];
+    const Code code = outcome.ok() ? Code::kOk : outcome.error().code;
+    auto [row, first] = rows.try_emplace(code);
+    if (first) {
+      row->second = AuditRowOf(group.actor, context_.clock.WallNow(), "create", ObjectName(job),
+                               outcome.ok() ? "made by an earlier request, not by this one:"
+                                            : outcome.error().detail + "; not made:");
+      row->second.result = outcome.ok() ? kAuditAllowed : kAuditFailed;
+      row->second.code = CodeName(code);
+      row->second.count = 0;
+    } else {
+      row->second.object = "job/" + job.ns;
+    }
+    ++row->second.count;
+    if (row->second.detail.size() < limits::kAuditTextBytes) {
+      row->second.detail +=
+          " job " + std::to_string(job.id.value) +
+          (outcome.ok() ? ", which is job " + std::to_string(outcome->id.value) : "");
+    }
+  }
+  if (rows.empty()) return;
+  // Nobody else notes these failures, so they go to whoever keeps rows until they are durable.
+  AuditCommand outcome_rows;
+  for (auto& [code, row] : rows) outcome_rows.rows.push_back(std::move(row));
+  context_.inbox->PushAlways(Command(std::move(outcome_rows)));
 }
 
 // A durable job enters memory and its queue. A class of equal jobs may have a verdict already,
@@ -228,6 +306,7 @@ Result<SubmittedJob> Submissions::Adopt(const JobPtr& record, const Result<Accep
 
 // The batch that was gathered and not sent; nothing of it was written.
 void Submissions::FailWaiting(const Error& error) {
+  for (const JobPtr& record : gathering_.records) tenants_.Drop(*record);
   for (auto& group : gathering_.groups) {
     commits_.Answer([done = std::move(group.done), error] { done(error); });
     commits_.pace().DropSubmissions(group.count);

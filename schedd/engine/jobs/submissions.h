@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "schedd/engine/jobs/resource_checks.h"
+#include "schedd/engine/live/tenant_counts.h"
 
 namespace muster {
 
@@ -13,13 +14,14 @@ class Submissions {
  public:
   /// All must outlive it.
   Submissions(EngineContext& context, CommitPipeline& commits, const LiveConfig& config,
-              WaitingJobs& waiting, LiveJobs& jobs, ResourceChecks& checks)
+              WaitingJobs& waiting, LiveJobs& jobs, ResourceChecks& checks, TenantCounts& tenants)
       : context_(context),
         commits_(commits),
         config_(config),
         waiting_(waiting),
         jobs_(jobs),
-        checks_(checks) {}
+        checks_(checks),
+        tenants_(tenants) {}
 
   /// Adds the jobs to the batch being gathered, or answers with kResourceExhausted.
   void Handle(SubmitCommand command);
@@ -38,11 +40,14 @@ class Submissions {
   struct Batch {
     struct Group {
       Callback<std::vector<Result<SubmittedJob>>> done;
+      Actor actor;
       std::size_t first = 0, count = 0;
-      // The last jobs of the command, for which the queues had no room.
+      // The last jobs of the command, for which there was no room, and why.
       std::size_t refused = 0;
+      Error refusal = {};
     };
     std::vector<NewJob> jobs;
+    std::vector<AuditRow> audit;  // a row for each group
     std::vector<JobPtr> records;
     std::vector<Group> groups;
     // The configuration that resolved the ClusterQueues of the jobs.
@@ -52,7 +57,11 @@ class Submissions {
     Monotonic sent{};
   };
 
-  std::size_t RoomFor(const SubmitCommand& command) const;
+  TenantCounts::Fit RoomFor(const SubmitCommand& command) const;
+  /// Says in the audit trail what became of jobs that the group's first row could not know of. The
+  /// errors among the outcomes are marked as noted.
+  void AuditOutcomes(const Batch::Group& group, const Batch& batch,
+                     std::vector<Result<AcceptedJob>>* outcomes);
   Result<SubmittedJob> Adopt(const JobPtr& record, const Result<AcceptedJob>& outcome,
                              bool stale_config);
 
@@ -62,6 +71,7 @@ class Submissions {
   WaitingJobs& waiting_;
   LiveJobs& jobs_;
   ResourceChecks& checks_;
+  TenantCounts& tenants_;
   Batch gathering_;
   std::deque<Batch> sent_;
   JobId last_job_id_;

@@ -66,9 +66,10 @@ void LiveJobs::Enter(const JobPtr& job) {
   for (JobFollower* follower : followers_) follower->Enter(job);
 }
 
-// The row in the transaction carries the soft changes too, so none is owed any more. A change of
-// substance makes the next reason news again (PendingNews).
-JobPtr LiveJobs::Put(const JobPtr& before, changes::Draft after, const char* event) {
+// `before` is a copy of the caller's pointer, which may be the table's own and is then replaced
+// here. The row in the transaction carries the soft changes too, so none is owed any more. A change
+// of substance makes the next reason news again (PendingNews).
+JobPtr LiveJobs::Put(JobPtr before, changes::Draft after, const char* event) {
   after->resource_version = commits_.AddEvent(
       event, after->id, ObjectName(*after), std::string(ReasonName(after->reason)), after->message);
   const JobPtr job = std::move(after);
@@ -141,7 +142,7 @@ void LiveJobs::TrackHolder(const JobRecord& before, const JobPtr& after, bool ho
 // The live record and the committed record may differ (a commit is on its way); `change` is applied
 // to each, so the view never shows what is not durable. A row that is already in the open
 // transaction is replaced by the newer record.
-void LiveJobs::PutSoft(const JobPtr& before, const SoftChange& change, bool persist) {
+void LiveJobs::PutSoft(JobPtr before, const SoftChange& change, bool persist) {
   JobPtr next = change(*before);
   if (next == nullptr) return;
   const JobPtr shown = commits_.committed().jobs.Find(before->id);

@@ -49,10 +49,10 @@ class LiveJobs {
   void Enter(const JobPtr& job);
   /// Replaces the record `before` by `after` under an event of this name, and writes it with the
   /// open transaction. Returns the stamped record.
-  JobPtr Put(const JobPtr& before, changes::Draft after, const char* event);
+  JobPtr Put(JobPtr before, changes::Draft after, const char* event);
   /// Changes reason, message or counts: the view shows them before they are written, and they are
   /// written, later, only if `persist`. `change` returns null if it changes nothing.
-  void PutSoft(const JobPtr& before, const SoftChange& change, bool persist);
+  void PutSoft(JobPtr before, const SoftChange& change, bool persist);
   /// An ended job leaves memory; the database keeps it.
   void Leave(const JobPtr& job);
   /// Has the job's row written with some later commit.

@@ -33,8 +33,8 @@ bool MemberReports::TakeSome() {
     const Command report = std::move(reports_.front());
     reports_.pop_front();
     std::visit(
-        [this](const auto& one) {
-      if constexpr (requires { Handle(one); }) Handle(one);
+        [this]<class T>(const T& one) {
+      if constexpr (kIsReport<T>) Handle(one);
         },
         report);
     taken = true;

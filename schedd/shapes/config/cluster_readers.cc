@@ -16,6 +16,7 @@
 #include "schedd/shapes/config/object_readers.h"
 #include "schedd/shapes/config/placement_parts.h"
 #include "schedd/shapes/parts/pod_constraints.h"
+#include "schedd/shapes/security/tenancy_readers.h"
 #include "schedd/text/base64.h"
 #include "schedd/text/lenient.h"
 
@@ -198,6 +199,7 @@ Namespace ReadNamespace(const Field& root) {
   if (!ns.name.empty() && !IsDnsLabel(ns.name)) root["metadata"]["name"].Fail(kDnsLabelRule);
   ns.labels = ReadLabelMap(root["metadata"]["labels"]);
   ns.placement = ReadPlacementName(root["metadata"]["annotations"]);
+  ns.tenancy = ReadNamespaceTenancy(root["metadata"]);
   return ns;
 }
 

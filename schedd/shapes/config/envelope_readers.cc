@@ -15,15 +15,6 @@
 namespace muster::shapes {
 namespace {
 
-constexpr std::size_t kNameBytes = 253;
-
-// The weakest rule that names of any kind obey. Some kinds have names that are no DNS subdomains,
-// such as roles ("system:reader").
-bool IsPathSegment(std::string_view name) {
-  return !name.empty() && name.size() <= kNameBytes && name != "." && name != ".." &&
-         name.find_first_of("/%") == std::string_view::npos;
-}
-
 // A kind of job is refused: in an envelope it would run without being charged to a queue.
 void CheckCarriedKind(const Field& kind, const ResourceRef& ref, bool of_cluster) {
   if (IsEnvelope(ref.group, ref.kind) || ref.group.ends_with("kubernetes-fleet.io") ||
@@ -50,8 +41,8 @@ void ReadItemMetadata(const Field& metadata, const ResourceEnvelope& owner, Reso
   metadata["generateName"].Refuse("is not for envelopes: what is applied again has a name");
   const Field name = metadata["name"];
   if (name.Require()) ref->name = name.StringOr("");
-  if (name.String() && !IsPathSegment(ref->name))
-    name.Fail("must be a name: at most 253 bytes, without '/' and '%'");
+  // The weakest rule that names of any kind obey.
+  if (name.String() && !IsPathSegment(ref->name)) name.Fail(kPathSegmentRule);
   if (ref->group.empty() && ref->kind == "Namespace" && IsReservedNamespace(ref->name))
     name.Fail("namespace " + Quoted(ref->name) + " is never placed");
   const Field ns = metadata["namespace"];

@@ -32,7 +32,12 @@
   ENTRY(kClusterDisruptionBudgetKind)  \
   ENTRY(kDisruptionBudgetKind)         \
   ENTRY(kClusterPlacementEvictionKind) \
-  ENTRY(kPlacementEvictionKind)
+  ENTRY(kPlacementEvictionKind)        \
+  ENTRY(kClusterRoleKind)              \
+  ENTRY(kRoleKind)                     \
+  ENTRY(kClusterRoleBindingKind)       \
+  ENTRY(kRoleBindingKind)              \
+  ENTRY(kAccessTokenKind)
 
 namespace muster::shapes {
 

@@ -48,6 +48,9 @@ struct KindInfo {
   const char* group;        // "" for the core group
   const char* versions[2];  // the served ones, oldest first; the second is null if there is but one
   bool namespaced;
+  /// True if names may be any segment of a path ("system:masters"); otherwise they are DNS
+  /// subdomains.
+  bool path_names = false;
   /// Its table in the database (db/migrations): columns name, uid, generation, resource_version,
   /// creation_time, manifest, and namespace if it is namespaced.
   const char* table;
@@ -96,5 +99,8 @@ bool HasStoredStatus(const KindInfo& info);
 inline constexpr char kKueueGroup[] = "kueue.x-k8s.io";
 inline constexpr char kClusterGroup[] = "cluster.kubernetes-fleet.io";
 inline constexpr char kPlacementGroup[] = "placement.kubernetes-fleet.io";
+/// The groups of roles and bindings, and of Muster's own kinds.
+inline constexpr char kAccessGroup[] = "rbac.authorization.k8s.io";
+inline constexpr char kMusterGroup[] = "muster.io";
 
 }  // namespace muster::shapes

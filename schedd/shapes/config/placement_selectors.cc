@@ -55,6 +55,12 @@ void CheckKind(const Field& item, const ResourceSelector& selector, bool of_clus
     kind.Fail(NotKept(selector, of_cluster));
     return;
   }
+  // Roles and bindings say who may use Muster itself.
+  if (!info->sent) {
+    kind.Fail(selector.kind + " is for Muster itself and not sent: put that of a member into a " +
+              (of_cluster ? "ClusterResourceEnvelope or ResourceEnvelope" : "ResourceEnvelope"));
+    return;
+  }
   if (!of_cluster && !info->namespaced) {
     kind.Fail(selector.kind + " lies in no namespace: select it in a ClusterResourcePlacement");
   }

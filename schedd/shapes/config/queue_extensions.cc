@@ -5,6 +5,7 @@
 
 #include "schedd/base/limits.h"
 #include "schedd/shapes/config/object_readers.h"
+#include "schedd/shapes/security/tenancy_readers.h"
 #include "schedd/text/duration.h"
 
 namespace muster::shapes {
@@ -81,6 +82,7 @@ Rebalance ReadRebalance(const Field& annotations) {
 void ReadQueueExtensions(const Field& annotations, ClusterQueue* queue) {
   queue->dispatch = ReadDispatch(annotations);
   queue->rebalance = ReadRebalance(annotations);
+  queue->pod_security = ReadPodSecurityAnnotation(annotations);
   // Only checked here: the value is read where a job is refused (api/service/never_fits.h).
   (void)annotations.Named("muster.io/never-fits").OneOf({"refuse", "wait"});
   if (queue->concurrent_admission && queue->dispatch.mode != DispatchMode::kDirect) {

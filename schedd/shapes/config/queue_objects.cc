@@ -41,7 +41,7 @@ void ReadMetadata(const Field& root, const KindInfo& info, ParsedObject* object)
   if (!metadata.Require() || metadata.Object() == nullptr) return;
   CheckMetadataMembers(metadata);
   metadata["generateName"].Refuse("is for jobs; an object of this kind is named");
-  object->name = ReadObjectName(metadata);
+  object->name = ReadObjectName(metadata, info.path_names);
   CheckLabels(metadata["labels"]);
   CheckAnnotations(metadata["annotations"]);
   const Field ns = metadata["namespace"];

@@ -13,7 +13,8 @@
 namespace muster::shapes {
 namespace {
 
-constexpr std::size_t kNameBytes = 50;  // KubeRay's own limit: Service names are made from it
+constexpr std::size_t kRayClusterNameBytes =
+    50;  // KubeRay's own limit: Service names are made from it
 
 // rayStartParams: arguments of `ray start`, all of them texts.
 void CheckStartParams(const Field& params) {
@@ -58,7 +59,7 @@ void ReadWorkerGroup(const Field& group, std::set<std::string_view>* names, PodS
 
 void ParseRayCluster(const Field& root, ParsedJob* job) {
   root.OnlyMembers({"apiVersion", "kind", "metadata", "spec", "status"});
-  ReadJobMetadata(root, {.max_bytes = kNameBytes, .dns1035 = true}, job);
+  ReadJobMetadata(root, {.max_bytes = kRayClusterNameBytes, .dns1035 = true}, job);
   const Field spec = root["spec"];
   if (!spec.Require() || spec.Object() == nullptr) return;
   ReadRayClusterSpec(spec, &job->pod_sets);

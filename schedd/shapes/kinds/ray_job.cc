@@ -13,7 +13,8 @@
 namespace muster::shapes {
 namespace {
 
-constexpr std::size_t kNameBytes = 47;  // KubeRay's own limit: the cluster's name is made from it
+constexpr std::size_t kRayJobNameBytes =
+    47;  // KubeRay's own limit: the cluster's name is made from it
 constexpr char kSubmitter[] = "submitter";
 constexpr char kSubmitterContainer[] = "ray-job-submitter";
 
@@ -79,7 +80,7 @@ void CheckSmallFields(const Field& spec) {
 
 void ParseRayJob(const Field& root, ParsedJob* job) {
   root.OnlyMembers({"apiVersion", "kind", "metadata", "spec", "status"});
-  ReadJobMetadata(root, {.max_bytes = kNameBytes, .dns1035 = true}, job);
+  ReadJobMetadata(root, {.max_bytes = kRayJobNameBytes, .dns1035 = true}, job);
   const Field spec = root["spec"];
   if (!spec.Require() || spec.Object() == nullptr) return;
   spec.OnlyMembers({"entrypoint",

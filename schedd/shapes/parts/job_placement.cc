@@ -41,27 +41,11 @@ std::string ReadPlacementName(const Field& annotations) {
   return std::string(*text);
 }
 
-// Spaces around a name are ignored; a name that is given twice counts once.
 std::vector<std::string> ReadDatasets(const Field& annotations, std::size_t most) {
-  std::vector<std::string> names;
   const Field field = annotations.Named(kDatasetsKey);
-  const auto text = field.String();
-  if (!text) return names;
-  for (std::string_view rest = *text;;) {
-    const std::size_t comma = rest.find(',');
-    std::string_view name = rest.substr(0, comma);
-    while (name.starts_with(' ')) name.remove_prefix(1);
-    while (name.ends_with(' ')) name.remove_suffix(1);
-    if (!IsDatasetName(name)) {
-      field.Fail("must be names separated by commas, each of 1 to 253 printable characters");
-      return {};
-    }
-    names.emplace_back(name);
-    if (comma == std::string_view::npos) break;
-    rest.remove_prefix(comma + 1);
-  }
-  std::sort(names.begin(), names.end());
-  names.erase(std::unique(names.begin(), names.end()), names.end());
+  std::vector<std::string> names =
+      ReadNameList(field, &IsDatasetName,
+                   "must be names separated by commas, each of 1 to 253 printable characters");
   if (names.size() > most) field.Fail("must be at most " + std::to_string(most) + " names");
   return names;
 }

@@ -1,7 +1,7 @@
-// For each kind of job the places of its pod templates are known (Places). From there the manifest
-// is walked beside the table of field types in pod_fields.h: a name that the type does not have is
-// a warning, a field with a type of its own is walked with that type, and any other value is not
-// looked into.
+// For each kind of job the places of its pod templates are known (template_places.h). From there
+// the manifest is walked beside the table of field types in pod_fields.h: a name that the type does
+// not have is a warning, a field with a type of its own is walked with that type, and any other
+// value is not looked into.
 //
 // The walk is made for each job of a batch, so it allocates nothing until it finds something: the
 // path is a chain of Place values on the stack, and field names are found by binary search.
@@ -16,33 +16,11 @@
 #include "schedd/base/quantity_text.h"
 #include "schedd/shapes/parts/field.h"
 #include "schedd/shapes/parts/pod_fields.h"
+#include "schedd/shapes/parts/template_places.h"
 #include "schedd/text/lenient.h"
 
 namespace muster::shapes {
 namespace {
-
-// The path from the manifest to its pod templates. "[]" stands for every element of a list, "{}"
-// for every member of an object.
-struct TemplatePlace {
-  std::string_view kind;
-  std::vector<std::string_view> path;
-};
-const std::vector<TemplatePlace>& Places() {
-  static const std::vector<TemplatePlace> places = {
-      {"Job", {"spec", "template"}},
-      {"JobSet", {"spec", "replicatedJobs", "[]", "template", "spec", "template"}},
-      {"PyTorchJob", {"spec", "pytorchReplicaSpecs", "{}", "template"}},
-      {"LeaderWorkerSet", {"spec", "leaderWorkerTemplate", "leaderTemplate"}},
-      {"LeaderWorkerSet", {"spec", "leaderWorkerTemplate", "workerTemplate"}},
-      {"RayCluster", {"spec", "headGroupSpec", "template"}},
-      {"RayCluster", {"spec", "workerGroupSpecs", "[]", "template"}},
-      {"RayJob", {"spec", "rayClusterSpec", "headGroupSpec", "template"}},
-      {"RayJob", {"spec", "rayClusterSpec", "workerGroupSpecs", "[]", "template"}},
-      {"RayJob", {"spec", "submitterPodTemplate"}},
-      {"Workload", {"spec", "podSets", "[]", "template"}},
-  };
-  return places;
-}
 
 // One field of a type, with its own type or null.
 struct TypeField {
@@ -218,7 +196,7 @@ ManifestWarnings WarningsOf(const json::value& manifest) {
   const json::string* kind = FindText(manifest, "kind");
   if (kind == nullptr) return {};
   const std::string_view name(*kind);
-  for (const TemplatePlace& place : Places()) {
+  for (const TemplatePlace& place : TemplatePlaces()) {
     if (place.kind != name) continue;
     walk.Descend(manifest, place.path, 0, nullptr);
   }

@@ -4,6 +4,7 @@
 // annotation; the label wins.
 #include "schedd/shapes/parts/metadata.h"
 
+#include <algorithm>
 #include <charconv>
 #include <set>
 
@@ -163,12 +164,39 @@ void CheckAnnotations(const Field& annotations) {
   }
 }
 
-std::string ReadObjectName(const Field& metadata) {
+std::vector<std::string> ReadNameList(const Field& annotation, bool (*good)(std::string_view),
+                                      const char* rule) {
+  std::vector<std::string> names;
+  const auto text = annotation.String();
+  if (!text) return names;
+  for (std::string_view rest = *text;;) {
+    const std::size_t comma = rest.find(',');
+    std::string_view name = rest.substr(0, comma);
+    while (name.starts_with(' ')) name.remove_prefix(1);
+    while (name.ends_with(' ')) name.remove_suffix(1);
+    if (!good(name)) {
+      annotation.Fail(rule);
+      return {};
+    }
+    names.emplace_back(name);
+    if (comma == std::string_view::npos) break;
+    rest.remove_prefix(comma + 1);
+  }
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
+
+std::string ReadObjectName(const Field& metadata, bool path_segment) {
   const Field name = metadata["name"];
   if (!name.Require()) return "";
   const auto text = name.String();
   if (!text) return "";
-  if (!IsDnsSubdomain(*text)) name.Fail(kDnsSubdomainRule);
+  if (path_segment) {
+    if (!IsPathSegment(*text)) name.Fail(kPathSegmentRule);
+  } else if (!IsDnsSubdomain(*text)) {
+    name.Fail(kDnsSubdomainRule);
+  }
   return std::string(*text);
 }
 

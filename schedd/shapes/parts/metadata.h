@@ -5,7 +5,9 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "schedd/shapes/parts/field.h"
 #include "schedd/shapes/parts/parsed_job.h"
@@ -39,8 +41,14 @@ void ReadJobMetadata(const Field& root, const NameRule& rule, ParsedJob* job);
 void CheckLabels(const Field& labels);
 void CheckAnnotations(const Field& annotations);
 
-/// metadata.name of a configuration object; "" and a problem if it is missing or malformed.
-std::string ReadObjectName(const Field& metadata);
+/// The names of an annotation that separates them by commas, sorted and each once; spaces around a
+/// name are ignored. None, and the problem `rule`, if one of them is not `good`.
+std::vector<std::string> ReadNameList(const Field& annotation, bool (*good)(std::string_view),
+                                      const char* rule);
+
+/// metadata.name of a configuration object: a segment of a path, or a DNS subdomain; "" and a
+/// problem if it is missing or malformed.
+std::string ReadObjectName(const Field& metadata, bool path_segment);
 
 /// Refuses unknown members of metadata. Members that an API server writes are known and ignored.
 void CheckMetadataMembers(const Field& metadata);

@@ -32,6 +32,7 @@ bool Selects(const JobQuery& query, const JobRecord& job, bool deleted) {
   if (!query.name.empty() && job.name != query.name && job.display_name != query.name) return false;
   if (query.state.has_value() && job.state != *query.state) return false;
   if (query.shape.has_value() && job.shape != *query.shape) return false;
+  if (query.visible != nullptr && !query.visible->Shows(job)) return false;
   return !query.ended_since.set() || (job.end_time.set() && job.end_time >= query.ended_since);
 }
 
@@ -181,14 +182,51 @@ Result<std::vector<AttemptRecord>> MemoryStore::ReadAttempts(const std::vector<J
   return attempts;
 }
 
-// The newest rows first: the log is read from its end.
-Result<std::vector<AuditRow>> MemoryStore::ReadAudit(std::size_t limit) {
+// The last rows are found from the end, the first ones from the beginning.
+Result<std::vector<AuditRow>> MemoryStore::ReadAudit(const AuditQuery& query) {
   std::lock_guard lock(mutex_);
   const Status readable = CheckReadable();
   if (!readable.ok()) return readable.error();
-  const std::size_t count = std::min(limit, tables_.audit.size());
-  return std::vector<AuditRow>(tables_.audit.rbegin(),
-                               tables_.audit.rbegin() + static_cast<std::ptrdiff_t>(count));
+  const bool below = query.object.ends_with('/');
+  const auto matches = [&](const AuditRow& row) {
+    return row.id > query.after && (!query.since.set() || row.time >= query.since) &&
+           (!query.until.set() || row.time < query.until) &&
+           (query.user.empty() || row.user == query.user) &&
+           (query.verb.empty() || row.verb == query.verb) &&
+           (query.object.empty() || row.object == query.object ||
+            (below && row.object.starts_with(query.object)));
+  };
+  std::vector<AuditRow> rows;
+  const auto take = [&](auto begin, auto end) {
+    for (auto row = begin; row != end && rows.size() < query.limit; ++row) {
+      if (matches(*row)) rows.push_back(*row);
+    }
+  };
+  if (query.last) {
+    take(tables_.audit.rbegin(), tables_.audit.rend());
+    std::reverse(rows.begin(), rows.end());
+  } else {
+    take(tables_.audit.begin(), tables_.audit.end());
+  }
+  return rows;
+}
+
+Result<AuditAnchor> MemoryStore::ReadAuditAnchor() {
+  std::lock_guard lock(mutex_);
+  const Status readable = CheckReadable();
+  if (!readable.ok()) return readable.error();
+  return tables_.audit_anchor;
+}
+
+Result<std::vector<ObjectPtr>> MemoryStore::ReadObjects(ObjectKind kind) {
+  std::lock_guard lock(mutex_);
+  const Status readable = CheckReadable();
+  if (!readable.ok()) return readable.error();
+  std::vector<ObjectPtr> objects;
+  for (const auto& [id, object] : tables_.objects) {
+    if (object->kind == kind) objects.push_back(object);
+  }
+  return objects;
 }
 
 Result<std::string> MemoryStore::InstanceId() {

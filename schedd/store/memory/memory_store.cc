@@ -179,12 +179,14 @@ Result<Lease> MemoryStore::Lead(const std::string&, std::chrono::milliseconds) {
 
 // An Accept as a whole is one write for InjectFault and LoseAnswer; its jobs are answered one by
 // one.
-void MemoryStore::Accept(Epoch epoch, std::vector<NewJob> batch,
+void MemoryStore::Accept(Epoch epoch, std::vector<NewJob> batch, std::vector<AuditRow> audit,
                          Callback<std::vector<Result<AcceptedJob>>> done) {
   using Answers = std::vector<Result<AcceptedJob>>;
   auto jobs = std::make_shared<const std::vector<NewJob>>(std::move(batch));
-  Carry([this, epoch, jobs, done = std::move(done)] {
+  auto rows = std::make_shared<const std::vector<AuditRow>>(std::move(audit));
+  Carry([this, epoch, jobs, rows, done = std::move(done)] {
     const auto write = [&]() -> Result<Answers> {
+      AppendAudit(*rows);
       Answers all;
       for (const NewJob& job : *jobs) all.push_back(AcceptOne(job));
       return all;
@@ -293,7 +295,7 @@ Status MemoryStore::Apply(const PlanCommit& commit, UndoLog* undo) {
   ApplyObjects(commit, undo);
   status = ApplyEvents(commit, undo);
   if (!status.ok()) return status;
-  tables_.audit.insert(tables_.audit.end(), commit.audit.begin(), commit.audit.end());
+  AppendAudit(commit.audit);
   for (const FairUseRow& row : commit.fair_use) {
     const std::pair key(row.ns, row.local_queue);
     if (row.remove) {
@@ -315,7 +317,30 @@ Status MemoryStore::Apply(const PlanCommit& commit, UndoLog* undo) {
   for (const WorkPtr& work : commit.works) Put(&tables_.works, KeyOf(*work), work, undo);
   for (const SnapshotPtr& one : commit.snapshots) Put(&tables_.snapshots, KeyOf(*one), one, undo);
   if (commit.forget_keys_before.set()) ForgetKeys(commit.forget_keys_before, undo);
+  if (commit.forget_audit_before.set()) ForgetAudit(commit.forget_audit_before);
   return Done{};
+}
+
+void MemoryStore::AppendAudit(const std::vector<AuditRow>& rows) {
+  for (const AuditRow& row : rows) {
+    AuditRow& linked = tables_.audit.emplace_back(row);
+    BoundAuditRow(&linked);
+    tables_.audit_head.Link(&linked);
+  }
+}
+
+// The database's clock decides what the last day is; here it is the time of the newest row.
+void MemoryStore::ForgetAudit(WallTime before) {
+  if (tables_.audit.empty()) return;
+  constexpr std::int64_t kDayUs = 86'400 * kMicrosPerSecond;
+  std::int64_t until = std::min(before.us, tables_.audit.back().time.us - kDayUs);
+  until -= until % kDayUs;
+  for (std::size_t gone = 0; gone < limits::kForgottenAuditRows && !tables_.audit.empty(); ++gone) {
+    const AuditRow& oldest = tables_.audit.front();
+    if (oldest.time.us >= until) return;
+    tables_.audit_anchor = {oldest.id, oldest.hash};
+    tables_.audit.pop_front();
+  }
 }
 
 // Jobs get their ids in the order of submission, so the lowest ids have the oldest keys.

@@ -17,6 +17,7 @@
 #include <tuple>
 #include <vector>
 
+#include "schedd/model/audit_chain.h"
 #include "schedd/store/store.h"
 
 namespace muster {
@@ -64,7 +65,9 @@ class MemoryStore final : public Store {
   // --- Store ---
   Result<Lease> Lead(const std::string& holder, std::chrono::milliseconds wait) override;
   Result<StoredWorld> Load(Epoch epoch, WallTime finished_since) override;
-  void Accept(Epoch epoch, std::vector<NewJob> batch,
+  using Store::Accept;
+  using Store::ReadAudit;
+  void Accept(Epoch epoch, std::vector<NewJob> batch, std::vector<AuditRow> audit,
               Callback<std::vector<Result<AcceptedJob>>> done) override;
   void Commit(Epoch epoch, PlanCommit commit, Callback<CommitVersion> done) override;
   Result<std::vector<std::string>> ReadManifests(const std::vector<JobId>& ids) override;
@@ -74,7 +77,9 @@ class MemoryStore final : public Store {
   Result<JobId> FindJob(Uid uid) override;
   Result<std::vector<Event>> ReadEvents(std::int64_t since, JobId job, std::size_t limit) override;
   Result<std::vector<AttemptRecord>> ReadAttempts(const std::vector<JobId>& ids) override;
-  Result<std::vector<AuditRow>> ReadAudit(std::size_t limit) override;
+  Result<std::vector<AuditRow>> ReadAudit(const AuditQuery& query) override;
+  Result<AuditAnchor> ReadAuditAnchor() override;
+  Result<std::vector<ObjectPtr>> ReadObjects(ObjectKind kind) override;
   Result<std::string> InstanceId() override;
   Status Ping() override;
 
@@ -108,7 +113,9 @@ class MemoryStore final : public Store {
     std::map<std::pair<std::string, std::string>, SetAsideObject> set_aside;
     std::map<WorkKey, WorkPtr> works;
     std::map<SnapshotKey, SnapshotPtr> snapshots;
-    std::vector<AuditRow> audit;
+    std::deque<AuditRow> audit;  // linked, the oldest first
+    AuditHead audit_head;
+    AuditAnchor audit_anchor = {0, AuditGenesis()};
   };
   /// Undoes the changes made so far by one commit, newest first.
   using UndoLog = std::vector<std::function<void()>>;
@@ -143,6 +150,9 @@ class MemoryStore final : public Store {
   void ApplyObjects(const PlanCommit& commit, UndoLog* undo);
   Status ApplyEvents(const PlanCommit& commit, UndoLog* undo);
   void ForgetKeys(WallTime before, UndoLog* undo);
+  /// Links and appends rows of the audit trail. No refusal may follow in the same commit.
+  void AppendAudit(const std::vector<AuditRow>& rows);
+  void ForgetAudit(WallTime before);
   Status CheckReadable() const;
 
   const MemoryStoreOptions options_;

@@ -10,7 +10,6 @@
 
 #include "schedd/store/pg/admission_json.h"
 #include "schedd/store/pg/batch_encoding.h"
-#include "schedd/store/pg/pq_values.h"
 #include "schedd/store/pg/row_json.h"
 #include "schedd/store/pg/statements.h"
 
@@ -26,7 +25,7 @@ struct NewJobColumns {
       time_limit{E::kInt8}, ttl{E::kInt8}, submit_time{E::kInt8}, accept_seq{E::kInt8},
       manifest{E::kJson}, state{E::kInt2}, suspended{E::kBool}, reason{E::kText}, message{E::kText},
       conditions{E::kJson}, version{E::kInt8}, admission_state{E::kJson}, placement{E::kJson},
-      key_scope{E::kText}, key{E::kText};
+      account{E::kInt8}, key_scope{E::kText}, key{E::kText};
 
   void Add(const NewJob& job);
   Params Take(bool keyed);
@@ -69,6 +68,11 @@ void NewJobColumns::Add(const NewJob& job) {
   version.Int8(record.resource_version);
   admission_state.OptionalText(AdmissionStateText(record));
   placement.OptionalText(record.placement == nullptr ? "" : JobPlacementText(*record.placement));
+  if (record.account) {
+    account.Int8(*record.account);
+  } else {
+    account.Null();
+  }
   if (job.idempotency.has_value()) {
     key_scope.Text(job.idempotency->scope);
     key.Text(job.idempotency->key);
@@ -86,7 +90,7 @@ Params NewJobColumns::Take(bool keyed) {
                          &priority,     &pod_sets,   &batch,       &time_limit,    &ttl,
                          &submit_time,  &accept_seq, &manifest,    &state,         &suspended,
                          &reason,       &message,    &conditions,  &version,       &admission_state,
-                         &placement}) {
+                         &placement,    &account}) {
     params.Array(*column);
   }
   if (keyed) params.Array(key_scope).Array(key);

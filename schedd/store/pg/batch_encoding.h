@@ -4,7 +4,7 @@
 // A statement writes a row at most once: a later value of the same key replaces an earlier one.
 //
 // QueueAccept, AnswerFor and FindOutcome are in accept_encoding.cc, QueueCommit is in
-// commit_encoding.cc.
+// commit_encoding.cc, QueueAudit in audit_encoding.cc.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +13,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "schedd/model/audit_chain.h"
 #include "schedd/store/pg/pq.h"
 #include "schedd/store/store.h"
 
@@ -43,7 +44,11 @@ void QueueAccept(std::span<const NewJob* const> jobs, PqConnection& connection,
 Failure FindOutcome(std::span<const NewJob* const> jobs, PqConnection& connection,
                     AcceptFindings* findings);
 
-/// Queues the statements of everything that one PlanCommit changes.
+/// Queues one statement that adds `rows` to the audit trail behind `head`, which moves on to the
+/// last of them. Texts are bounded (BoundAuditRow).
+void QueueAudit(std::span<const AuditRow* const> rows, AuditHead* head, PqConnection& connection);
+
+/// Queues the statements of everything that one PlanCommit changes, but for its audit rows.
 void QueueCommit(const PlanCommit& commit, PqConnection& connection);
 
 }  // namespace muster::pg

@@ -222,20 +222,6 @@ void QueueEvents(const std::vector<Event>& events, PqConnection& connection) {
   connection.Queue(sql::kAddEvents.name, ArraysOf(seq, time, type, job, object, reason, message));
 }
 
-void QueueAudit(const std::vector<AuditRow>& rows, PqConnection& connection) {
-  Column time{E::kInt8}, user{E::kText}, method{E::kText}, verb{E::kText}, object{E::kText},
-      detail{E::kText};
-  for (const AuditRow& row : rows) {
-    time.Int8(row.time.us);
-    user.Text(row.user);
-    method.Text(row.method);
-    verb.Text(row.verb);
-    object.Text(row.object);
-    detail.Text(row.detail);
-  }
-  connection.Queue(sql::kAddAudit.name, ArraysOf(time, user, method, verb, object, detail));
-}
-
 // Queues that are gone are deleted, the others are upserted.
 void QueueFairUse(const std::vector<FairUseRow>& rows, PqConnection& connection) {
   using Key = std::pair<std::string, std::string>;
@@ -397,7 +383,6 @@ void QueueCommit(const PlanCommit& commit, PqConnection& connection) {
       QueueObjects(*kind, commit.objects, connection);
   }
   if (!commit.events.empty()) QueueEvents(commit.events, connection);
-  if (!commit.audit.empty()) QueueAudit(commit.audit, connection);
   if (!commit.fair_use.empty()) QueueFairUse(commit.fair_use, connection);
   if (!commit.set_aside.empty()) QueueSetAside(commit.set_aside, connection);
   QueuePropagation(commit, connection);
@@ -406,6 +391,12 @@ void QueueCommit(const PlanCommit& commit, PqConnection& connection) {
                      Params()
                          .Int8(commit.forget_keys_before.us)
                          .Int8(static_cast<std::int64_t>(limits::kForgottenKeys)));
+  }
+  if (commit.forget_audit_before.set()) {
+    connection.Queue(sql::kForgetAudit.name,
+                     Params()
+                         .Int8(commit.forget_audit_before.us)
+                         .Int8(static_cast<std::int64_t>(limits::kForgottenAuditRows)));
   }
 }
 

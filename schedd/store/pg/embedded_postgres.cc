@@ -27,12 +27,9 @@
 #include <thread>
 #include <utility>
 
-#include <pqxx/pqxx>
-
-#include "schedd/store/pg/read_pool.h"
 #include "schedd/store/pg/server_files.h"
 #include "schedd/store/pg/server_process.h"
-#include "schedd/store/pg/statements_read.h"
+#include "schedd/store/pg/statements_roles.h"
 #include "schedd/telemetry/log.h"
 
 namespace muster {
@@ -47,8 +44,7 @@ using pg::ServerLayout;
 constexpr int kReadyWaitMs = 120'000;
 constexpr int kStopMs = 10'000;  // Stop without an argument
 constexpr int kBackoffMs = 50, kBackoffMaxMs = 5'000;
-constexpr int kCreateTries = 60, kCreateAgainMs = 500;
-constexpr std::chrono::seconds kCreateWithin{20};  // CREATE DATABASE copies a template
+constexpr int kProvisionTries = 60, kProvisionAgainMs = 500;
 constexpr off_t kLogBytes = 16 << 20;
 
 // Settings for fast durable commits on a small private server. Durability is never traded: fsync,
@@ -94,25 +90,29 @@ std::string Escaped(const std::string& path) {
 }
 
 // The socket directory is the host of the URL.
-std::string UrlOf(const ServerLayout& layout, const std::string& database) {
-  return "postgresql://muster@/" + database + "?host=" + Escaped(layout.socket) +
+std::string UrlOf(const ServerLayout& layout, const std::string& role,
+                  const std::string& database) {
+  return "postgresql://" + role + "@/" + database + "?host=" + Escaped(layout.socket) +
          "&port=5432&connect_timeout=3";
 }
 
-// Creates the database `muster` unless it exists.
-Status CreateDatabaseOnce(const ServerLayout& layout) {
-  try {
-    pg::Watchdog watchdog;
-    const auto connection = pg::OpenConnection(UrlOf(layout, "postgres"),
-                                               pg::sql::kMigratorSettings, watchdog, kCreateWithin);
-    const pg::Watchdog::Watch watch(watchdog, connection->sock(), kCreateWithin);
-    pqxx::nontransaction work(*connection);
-    if (work.exec_params(pg::sql::kDatabaseExists, "muster").empty())
-      work.exec(pg::sql::kCreateDatabase);
-    return Done{};
-  } catch (...) {
-    return pg::ErrorOfException();
-  }
+// psql's exit status when it could not connect, or lost the connection (psql's manual page).
+constexpr int kPsqlNotConnected = 2;
+
+// Makes the roles and the database `muster` where they are missing. Only the server's account may
+// be the superuser, so psql runs as that account. kUnavailable: the server did not answer.
+Status ProvisionOnce(const ServerLayout& layout, const ServerBinaries& binaries,
+                     const Account& account) {
+  const Status written = pg::WriteServerFile(layout.script, pg::sql::kProvision, account);
+  if (!written.ok()) return written;
+  int exit_status = 0;
+  const Result<std::string> done =
+      pg::RunTool({binaries.dir + "/psql", "-X", "-q", "-t", "-d",
+                   UrlOf(layout, "muster", "postgres"), "-f", layout.script},
+                  account, &exit_status);
+  if (done.ok()) return Done{};
+  if (exit_status == kPsqlNotConnected) return Unavailable(done.error().detail);
+  return done.error();
 }
 
 // A requested stop is no failure of the server, so it has a code of its own.
@@ -122,12 +122,13 @@ Error StartCancelled() {
 
 // On a busy machine a server that reports ready may still be too slow to answer. It is this
 // daemon's own server and it is alive, so it is asked again.
-Status CreateDatabase(const ServerLayout& layout, int stop_fd) {
-  Status made = CreateDatabaseOnce(layout);
-  for (int tries = 1; !made.ok() && made.error().code == Code::kUnavailable && tries < kCreateTries;
-       ++tries) {
-    if (pg::WaitReadable({stop_fd}, kCreateAgainMs) == stop_fd) return StartCancelled();
-    made = CreateDatabaseOnce(layout);
+Status Provision(const ServerLayout& layout, const ServerBinaries& binaries, const Account& account,
+                 int stop_fd) {
+  Status made = ProvisionOnce(layout, binaries, account);
+  for (int tries = 1;
+       !made.ok() && made.error().code == Code::kUnavailable && tries < kProvisionTries; ++tries) {
+    if (pg::WaitReadable({stop_fd}, kProvisionAgainMs) == stop_fd) return StartCancelled();
+    made = ProvisionOnce(layout, binaries, account);
   }
   return made;
 }
@@ -147,13 +148,26 @@ class Descriptor {
   const int fd_;
 };
 
+// Opens a file for the server in its directory, which belongs to its account: that account could
+// put a link, a pipe or another name of somebody's file there. -1 for all but a plain file.
+int OpenPlain(const std::string& path, int flags) {
+  const int fd =
+      open(path.c_str(), flags | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0600);
+  struct stat status {};
+  if (fd < 0 || (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_nlink == 1)) {
+    return fd;
+  }
+  close(fd);
+  return -1;
+}
+
 // Opens the server's log for appending; a large one is renamed to `.1` first.
 int OpenLog(const std::string& path) {
   struct stat status {};
-  if (stat(path.c_str(), &status) == 0 && status.st_size > kLogBytes) {
+  if (lstat(path.c_str(), &status) == 0 && status.st_size > kLogBytes) {
     rename(path.c_str(), (path + ".1").c_str());
   }
-  return open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+  return OpenPlain(path, O_WRONLY | O_APPEND);
 }
 
 }  // namespace
@@ -165,7 +179,8 @@ struct EmbeddedPostgres::Impl {
         account(std::move(server_account)),
         lock_fd(lock),
         stop_fd(eventfd(0, EFD_CLOEXEC)),
-        url(UrlOf(layout, "muster")) {}
+        owner_url(UrlOf(layout, "muster_owner", "muster")),
+        daemon_url(UrlOf(layout, "muster_daemon", "muster")) {}
 
   // The watching thread. Reports the outcome of the first start through `first_start`.
   void Watch(std::promise<Status> first_start);
@@ -178,7 +193,7 @@ struct EmbeddedPostgres::Impl {
   const ServerBinaries binaries;
   const Account account;
   const Descriptor lock_fd, stop_fd;
-  const std::string url;
+  const std::string owner_url, daemon_url;
   std::atomic<int> pid{0};
   std::atomic<int> stop_within_ms{kStopMs};
   std::atomic<std::int64_t> restarts{0};
@@ -190,6 +205,7 @@ struct EmbeddedPostgres::Impl {
 // The inotify watch is set before the server starts, so that no change of postmaster.pid is missed.
 Status EmbeddedPostgres::Impl::StartServer(Child* server) {
   Status clean = pg::CleanLeftovers(layout);
+  if (clean.ok()) clean = pg::WriteAccessFiles(layout, account);
   if (!clean.ok()) return clean;
   const Descriptor inotify(inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
   if (inotify_add_watch(inotify.get(), layout.data.c_str(), IN_CLOSE_WRITE | IN_MODIFY) < 0) {
@@ -200,7 +216,8 @@ Status EmbeddedPostgres::Impl::StartServer(Child* server) {
   if (log.get() < 0) return Error{Code::kFailedPrecondition, "cannot write " + layout.log};
   std::vector<std::string> argv = {binaries.dir + "/postgres", "-D", layout.data};
   for (const char* setting : kSettings) argv.insert(argv.end(), {"-c", setting});
-  argv.insert(argv.end(), {"-c", "unix_socket_directories=" + layout.socket});
+  argv.insert(argv.end(), {"-c", "unix_socket_directories=" + layout.socket, "-c",
+                           "hba_file=" + layout.hba, "-c", "ident_file=" + layout.ident});
   Result<Child> child = pg::StartChild(argv, account, log.get());
   if (!child.ok()) return child.error();
   *server = std::move(child).value();
@@ -290,7 +307,7 @@ Result<std::unique_ptr<EmbeddedPostgres>> EmbeddedPostgres::Start(const std::str
   if (!account.ok()) return account.error();
   Status status = pg::MakeDirectories(data_dir, *layout, *account);
   if (!status.ok()) return status.error();
-  const int lock = open((layout->home + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  const int lock = OpenPlain(layout->home + "/lock", O_RDWR);
   if (lock < 0 || flock(lock, LOCK_EX | LOCK_NB) != 0) {
     if (lock >= 0) close(lock);
     return Error{Code::kFailedPrecondition, "another daemon uses the database in " + layout->home};
@@ -314,7 +331,7 @@ Result<std::unique_ptr<EmbeddedPostgres>> EmbeddedPostgres::Start(const std::str
   });
   status = started.get();
   std::unique_ptr<EmbeddedPostgres> server(new EmbeddedPostgres(std::move(impl)));
-  if (status.ok()) status = CreateDatabase(*layout, watched->stop_fd.get());
+  if (status.ok()) status = Provision(*layout, *binaries, *account, watched->stop_fd.get());
   if (!status.ok()) return status.error();
   return server;
 }
@@ -323,7 +340,9 @@ EmbeddedPostgres::EmbeddedPostgres(std::unique_ptr<Impl> impl) : impl_(std::move
 
 EmbeddedPostgres::~EmbeddedPostgres() { Stop(); }
 
-const std::string& EmbeddedPostgres::url() const { return impl_->url; }
+const std::string& EmbeddedPostgres::owner_url() const { return impl_->owner_url; }
+const std::string& EmbeddedPostgres::daemon_url() const { return impl_->daemon_url; }
+const std::string& EmbeddedPostgres::home() const { return impl_->layout.home; }
 
 // A second call finds no thread to join.
 void EmbeddedPostgres::Stop(std::chrono::milliseconds within) {

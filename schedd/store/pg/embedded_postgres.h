@@ -33,8 +33,12 @@ class EmbeddedPostgres {
   EmbeddedPostgres(const EmbeddedPostgres&) = delete;
   EmbeddedPostgres& operator=(const EmbeddedPostgres&) = delete;
 
-  /// libpq URL of the database `muster`; restarts of the server do not change it.
-  const std::string& url() const;
+  /// libpq URLs of the database `muster`; restarts of the server do not change them. The owner may
+  /// change the schema; the daemon's role may not, and may only add to the audit trail.
+  const std::string& owner_url() const;
+  const std::string& daemon_url() const;
+  /// The server's own directory, which only its account can enter.
+  const std::string& home() const;
   /// Fast shutdown; an immediate one when that takes four fifths of `within`, and a kill at its
   /// end. Idempotent.
   void Stop(std::chrono::milliseconds within = std::chrono::seconds(10));

@@ -186,7 +186,7 @@ std::size_t GroupCommitter::JobRowsInFront(const Calls& calls) {
 
 bool GroupCommitter::MayFollow(const Calls& calls) const {
   return follow_.pays() && under_way_.size() < kGroupsUnderWay &&
-         JobRowsInFront(calls) >= GatherPolicy::RowsToFollow(under_way_.front().units.size());
+         JobRowsInFront(calls) >= GatherPolicy::RowsToFollow(under_way_.front().rows);
 }
 
 // Sends the group without waiting if it has only new jobs and the session can take it (StartJobs).
@@ -204,6 +204,7 @@ void GroupCommitter::WriteFront(Calls* calls) {
     std::vector<WriteUnit> more = calls->front()->Units();
     std::move(more.begin(), more.end(), std::back_inserter(group.units));
     group.ends.push_back(group.units.size());
+    group.rows += calls->front()->rows();
     group.calls.push_back(std::move(calls->front()));
     calls->pop_front();
   }
@@ -222,8 +223,8 @@ void GroupCommitter::AwaitAnswer(const Calls& calls) {
   // A call that is no submission waits until nothing is under way, and so do the calls behind it.
   const std::size_t waiting = JobRowsInFront(calls);
   if (follow_.pays() && under_way_.size() < kGroupsUnderWay && (calls.empty() || waiting > 0)) {
-    rows_to_wake_ = static_cast<std::int64_t>(
-        GatherPolicy::RowsToFollow(under_way_.front().units.size()) - waiting);
+    rows_to_wake_ =
+        static_cast<std::int64_t>(GatherPolicy::RowsToFollow(under_way_.front().rows) - waiting);
   }
   if (queue_.size() == 0 && WaitReadable({wake_fd_, session_.socket()}, -1) == wake_fd_) {
     std::uint64_t count = 0;
@@ -246,9 +247,9 @@ void GroupCommitter::FinishOldest() {
 void GroupCommitter::AnswerCalls(Group group) {
   if (clock_ != nullptr && !group.units.empty()) {
     const Monotonic now = clock_->Now();
-    follow_.Answered(group.units.size(), now);
+    follow_.Answered(group.rows, now);
     commit_seconds_->Observe(static_cast<double>(now - group.start) / kNanosPerSecond);
-    commit_rows_->Observe(static_cast<double>(group.units.size()));
+    commit_rows_->Observe(static_cast<double>(group.rows));
   }
   std::size_t begin = 0;
   for (std::size_t i = 0; i < group.calls.size(); ++i) {

@@ -27,7 +27,8 @@ class WriteCall {
  public:
   virtual ~WriteCall() = default;
   virtual Epoch epoch() const = 0;
-  /// How many units the call will have.
+  /// How many writes the call brings. Its audit rows do not count: they come with any call, and the
+  /// policies compare the writes that wait with those under way.
   virtual std::size_t rows() const = 0;
   /// True if the call brings new jobs and nothing else.
   virtual bool only_jobs() const = 0;
@@ -59,6 +60,7 @@ class GroupCommitter {
     std::vector<std::unique_ptr<WriteCall>> calls;
     std::vector<std::size_t> ends;
     std::vector<WriteUnit> units;
+    std::size_t rows = 0;  // the sum of the calls' rows()
     Monotonic start{};
   };
 

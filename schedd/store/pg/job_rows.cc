@@ -13,6 +13,7 @@
 
 #include "schedd/store/pg/admission_json.h"
 #include "schedd/store/pg/works_json.h"
+#include "schedd/text/json.h"
 
 namespace muster::pg {
 namespace {
@@ -135,7 +136,7 @@ Status TakeState(RowReader* row, JobRecord* job, Interner* interner) {
 
 }  // namespace
 
-// The placement is the last column: it was added to table jobs later than job_state's columns.
+// Placement and account come last: they were added to table jobs later than job_state's columns.
 Result<JobPtr> JobOfRow(const pqxx::row& row, Interner* interner) {
   RowReader reader(row);
   auto job = std::make_shared<JobRecord>();
@@ -145,6 +146,8 @@ Result<JobPtr> JobOfRow(const pqxx::row& row, Interner* interner) {
     status = Take(&reader, &job->placement,
                   [&](std::string_view text) { return interner->PlacementOf(text); });
   if (!status.ok()) return status.error();
+  if (const std::int64_t account = reader.null() ? -1 : reader.Number(); account >= 0)
+    job->account = static_cast<std::uint32_t>(account);
   return JobPtr(std::move(job));
 }
 
@@ -290,15 +293,40 @@ Result<SnapshotPtr> SnapshotOfRow(const pqxx::row& row) {
   return SnapshotPtr(std::move(snapshot));
 }
 
+namespace {
+
+// The groups of an audit row: a JSON array of texts, as AuditGroupsText wrote it.
+std::vector<std::string> GroupsOfText(std::string_view text) {
+  std::vector<std::string> groups;
+  const Result<json::value> parsed = ParseJson(text);
+  if (!parsed.ok() || !parsed->is_array()) throw std::runtime_error("not a list of groups");
+  for (const json::value& group : parsed->get_array()) {
+    if (!group.is_string()) throw std::runtime_error("not a list of groups");
+    groups.emplace_back(group.get_string());
+  }
+  return groups;
+}
+
+}  // namespace
+
 AuditRow AuditOfRow(const pqxx::row& row) {
   RowReader reader(row);
   AuditRow audit;
+  audit.id = reader.Number();
   audit.time = reader.Time();
+  audit.request_id = reader.Text();
   audit.user = reader.Text();
-  audit.method = reader.Text();
-  audit.verb = reader.Text();
-  audit.object = reader.Text();
+  audit.groups = GroupsOfText(reader.View());
+  for (std::string* text : {&audit.method, &audit.impersonator, &audit.source, &audit.verb,
+                            &audit.object, &audit.result, &audit.code}) {
+    *text = reader.Text();
+  }
+  audit.old_version = reader.Number();
+  audit.new_version = reader.Number();
+  audit.count = reader.Number();
   audit.detail = reader.Text();
+  audit.prev = reader.Text();
+  audit.hash = reader.Text();
   return audit;
 }
 

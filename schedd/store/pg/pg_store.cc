@@ -21,31 +21,42 @@
 #include "schedd/store/pg/statements_read.h"
 #include "schedd/store/pg/url.h"
 #include "schedd/store/pg/watchdog.h"
+#include "schedd/telemetry/log.h"
 
 namespace muster {
 namespace {
 
 using pg::sql::kReadJobs;
 
-// One call of Store::Accept. Its units are the jobs, and each has its own outcome.
+// One call of Store::Accept. Its units are the audit rows, if there are any, and then the jobs, and
+// each has its own outcome. The rows stand first, so that a group that is written in halves has
+// them no later than the jobs.
 class AcceptCall final : public pg::WriteCall {
  public:
-  AcceptCall(Epoch epoch, std::vector<NewJob> jobs, Callback<std::vector<Result<AcceptedJob>>> done)
-      : epoch_(epoch), jobs_(std::move(jobs)), done_(std::move(done)) {}
+  AcceptCall(Epoch epoch, std::vector<NewJob> jobs, std::vector<AuditRow> audit,
+             Callback<std::vector<Result<AcceptedJob>>> done)
+      : epoch_(epoch), jobs_(std::move(jobs)), audit_(std::move(audit)), done_(std::move(done)) {}
 
   Epoch epoch() const override { return epoch_; }
   std::size_t rows() const override { return jobs_.size(); }
   bool only_jobs() const override { return true; }
   std::vector<pg::WriteUnit> Units() const override {
-    std::vector<pg::WriteUnit> units(jobs_.size());
-    for (std::size_t i = 0; i < jobs_.size(); ++i) units[i].job = &jobs_[i];
+    std::vector<pg::WriteUnit> units;
+    units.reserve(jobs_.size() + 1);
+    if (!audit_.empty()) units.emplace_back().audit = &audit_;
+    for (const NewJob& job : jobs_) units.emplace_back().job = &job;
     return units;
   }
   void Answer(std::span<pg::WriteUnit> units) override {
     // A failure of the database or of the lead hits every job alike: then the whole call fails.
     std::vector<Result<AcceptedJob>> answers;
     answers.reserve(units.size());
-    for (pg::WriteUnit& unit : units) answers.push_back(std::move(*unit.accepted));
+    for (pg::WriteUnit& unit : units) {
+      if (unit.job != nullptr) answers.push_back(std::move(*unit.accepted));
+      // Only rows that the database cannot store at all come to this: their texts are bounded.
+      if (unit.audit != nullptr && !unit.noted->ok())
+        Log(LogLevel::kError, "store", "audit_not_written", {{"err", unit.noted->error().detail}});
+    }
     const auto whole = [](const Result<AcceptedJob>& answer) {
       return !answer.ok() &&
              (answer.error().code == Code::kAborted || answer.error().code == Code::kUnavailable ||
@@ -64,6 +75,7 @@ class AcceptCall final : public pg::WriteCall {
  private:
   const Epoch epoch_;
   const std::vector<NewJob> jobs_;
+  const std::vector<AuditRow> audit_;
   const Callback<std::vector<Result<AcceptedJob>>> done_;
 };
 
@@ -100,6 +112,16 @@ std::string ArrayText(const std::vector<JobId>& ids) {
   return text + '}';
 }
 
+// Places as an array of texts, "{\"team-a/1\",\"/7\"}": namespace, slash and number of the kind.
+std::string PlacesText(const std::vector<JobVisibility::Place>& places) {
+  std::string text = "{";
+  for (const JobVisibility::Place& place : places) {
+    if (text.size() > 1) text += ',';
+    text += '"' + place.ns + '/' + std::to_string(static_cast<int>(place.kind)) + '"';
+  }
+  return text + '}';
+}
+
 // An empty filter is the SQL null, which makes the condition true (kReadJobs).
 const char* Filter(const std::string& text) { return text.empty() ? nullptr : text.c_str(); }
 
@@ -116,9 +138,12 @@ class PgStore final : public Store {
     return writer_.Lead(holder, wait);
   }
   Result<StoredWorld> Load(Epoch epoch, WallTime finished_since) override;
-  void Accept(Epoch epoch, std::vector<NewJob> batch,
+  using Store::Accept;
+  using Store::ReadAudit;
+  void Accept(Epoch epoch, std::vector<NewJob> batch, std::vector<AuditRow> audit,
               Callback<std::vector<Result<AcceptedJob>>> done) override {
-    writer_.Post(std::make_unique<AcceptCall>(epoch, std::move(batch), std::move(done)));
+    writer_.Post(
+        std::make_unique<AcceptCall>(epoch, std::move(batch), std::move(audit), std::move(done)));
   }
   void Commit(Epoch epoch, PlanCommit commit, Callback<CommitVersion> done) override {
     writer_.Post(std::make_unique<CommitCall>(epoch, std::move(commit), std::move(done)));
@@ -130,9 +155,14 @@ class PgStore final : public Store {
   Result<JobId> FindJob(Uid uid) override;
   Result<std::vector<Event>> ReadEvents(std::int64_t since, JobId job, std::size_t limit) override;
   Result<std::vector<AttemptRecord>> ReadAttempts(const std::vector<JobId>& ids) override;
-  Result<std::vector<AuditRow>> ReadAudit(std::size_t limit) override;
+  Result<std::vector<AuditRow>> ReadAudit(const AuditQuery& query) override;
+  Result<AuditAnchor> ReadAuditAnchor() override;
+  Result<std::vector<ObjectPtr>> ReadObjects(ObjectKind kind) override;
   Result<std::string> InstanceId() override;
   Status Ping() override;
+  /// kFailedPrecondition, with a sentence for the administrator, if the role of `url` is shown no
+  /// rows: a daemon that leads and sees no jobs would be worse than none.
+  Status SeesItsRows();
 
  private:
   // Runs `read` on the pool and returns the value that it fills. The pool may run `read` twice
@@ -280,12 +310,16 @@ Result<std::vector<JobPtr>> PgStore::ReadJobs(const JobQuery& query) {
   const std::string state = query.state ? std::to_string(static_cast<int>(*query.state)) : "";
   const std::string shape = query.shape ? std::to_string(static_cast<int>(*query.shape)) : "";
   const std::string ended = query.ended_since.set() ? std::to_string(query.ended_since.us) : "";
+  const JobVisibility* visible = query.visible.get();
+  const std::string all = visible == nullptr ? "" : PlacesText(visible->all);
+  const std::string own = visible == nullptr ? "" : PlacesText(visible->own);
+  const std::string user = visible == nullptr ? "" : visible->user;
   return Query<Jobs>([&](pqxx::transaction_base& snapshot, Jobs* jobs) -> Status {
     pg::Interner interner;
     const pqxx::result rows = snapshot.exec_params(
         kReadJobs, query.after.value, Filter(query.ns), Filter(query.queue), Filter(query.user),
         Filter(state), Filter(shape), Filter(ended), query.include_deleted, Filter(query.name),
-        static_cast<std::int64_t>(query.limit));
+        static_cast<std::int64_t>(query.limit), Filter(all), Filter(own), Filter(user));
     for (const pqxx::row& row : rows) {
       Result<JobPtr> job = pg::JobOfRow(row, &interner);
       if (!job.ok()) return job.error();
@@ -356,13 +390,34 @@ Result<std::vector<AttemptRecord>> PgStore::ReadAttempts(const std::vector<JobId
   });
 }
 
-Result<std::vector<AuditRow>> PgStore::ReadAudit(std::size_t limit) {
+Result<std::vector<AuditRow>> PgStore::ReadAudit(const AuditQuery& query) {
   using Rows = std::vector<AuditRow>;
+  const auto text_of = [](WallTime at) { return at.set() ? std::to_string(at.us) : std::string(); };
+  const std::string since = text_of(query.since), until = text_of(query.until);
   return Query<Rows>([&](pqxx::transaction_base& snapshot, Rows* audit) -> Status {
-    for (const pqxx::row& row :
-         snapshot.exec_params(pg::sql::kReadAudit, static_cast<std::int64_t>(limit))) {
+    for (const pqxx::row& row : snapshot.exec_params(
+             query.last ? pg::sql::kReadLastAudit : pg::sql::kReadAudit, Filter(since),
+             Filter(until), Filter(query.user), Filter(query.verb), Filter(query.object),
+             query.after, static_cast<std::int64_t>(query.limit))) {
       audit->push_back(pg::AuditOfRow(row));
     }
+    return Done{};
+  });
+}
+
+Result<AuditAnchor> PgStore::ReadAuditAnchor() {
+  return Query<AuditAnchor>([](pqxx::transaction_base& snapshot, AuditAnchor* anchor) -> Status {
+    const pqxx::row row = snapshot.exec1(pg::sql::kReadAuditAnchor);
+    *anchor = {row[0].as<std::int64_t>(), row[1].as<std::string>()};
+    return Done{};
+  });
+}
+
+Result<std::vector<ObjectPtr>> PgStore::ReadObjects(ObjectKind kind) {
+  using Objects = std::vector<ObjectPtr>;
+  return Query<Objects>([kind](pqxx::transaction_base& snapshot, Objects* objects) -> Status {
+    for (const pqxx::row& row : snapshot.exec(pg::sql::ReadObjects(shapes::InfoOf(kind))))
+      objects->push_back(pg::ObjectOfRow(kind, row));
     return Done{};
   });
 }
@@ -371,6 +426,16 @@ Result<std::string> PgStore::InstanceId() {
   return Query<std::string>([](pqxx::transaction_base& snapshot, std::string* instance) -> Status {
     *instance = snapshot.exec1(pg::sql::kInstance)[0].as<std::string>();
     return Done{};
+  });
+}
+
+Status PgStore::SeesItsRows() {
+  return readers_.Run([](pqxx::transaction_base& snapshot) -> Status {
+    if (snapshot.exec1(pg::sql::kSeesJobs)[0].as<bool>()) return Done{};
+    return Error{Code::kFailedPrecondition,
+                 "the role of --postgres is neither the owner of the schema nor a member of "
+                 "muster_daemon, so row security shows it no jobs: grant muster_daemon to it, and "
+                 "let the owner run select muster_grant_roles()"};
   });
 }
 
@@ -384,10 +449,17 @@ Status PgStore::Ping() {
 }  // namespace
 
 Result<std::unique_ptr<Store>> OpenPgStore(PgStoreOptions options) {
-  options.url = pg::CompleteUrl(options.url);
-  const Status migrated = pg::MigrateUp(options.url, pg::EmbeddedMigrations(), options.stop);
+  const Result<std::string> url = pg::CompleteUrl(options.url);
+  if (!url.ok()) return url.error();
+  options.url = *url;
+  const Result<std::string> owner =
+      pg::CompleteUrl(options.owner_url.empty() ? options.url : options.owner_url);
+  if (!owner.ok()) return owner.error();
+  const Status migrated = pg::MigrateUp(*owner, pg::EmbeddedMigrations(), options.stop);
   if (!migrated.ok()) return migrated.error();
-  return std::unique_ptr<Store>(std::make_unique<PgStore>(options));
+  auto store = std::make_unique<PgStore>(options);
+  if (const Status sees = store->SeesItsRows(); !sees.ok()) return sees.error();
+  return std::unique_ptr<Store>(std::move(store));
 }
 
 }  // namespace muster

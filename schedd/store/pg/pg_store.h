@@ -19,6 +19,8 @@ namespace muster {
 
 struct PgStoreOptions {
   std::string url;  // a libpq URL or connection string
+  /// Connects as the owner of the schema, who applies migrations; "": `url` does that too.
+  std::string owner_url;
   int read_connections = limits::kReadConnections;
   /// If the answer to a write is lost: how long after it was sent the store looks for its outcome
   /// before it answers kUnknown.

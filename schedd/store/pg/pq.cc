@@ -1,7 +1,8 @@
 // Sending, answers and errors of one libpq connection.
 //
 // Errors: an SQLSTATE decides what a failure means to the writer (PostgreSQL documentation,
-// Appendix A): class 22 and 23 are the item's fault, MU001 is the fence of db/migrations, 53, 57P,
+// Appendix A): class 22 and 23 are the item's fault, MU001 is the fence of db/migrations, MU003
+// the audit trail's chain, 53, 57P,
 // 58, 40, lock and statement timeouts are the environment. An unknown code counts as the item's
 // fault, so that one bad statement cannot stop the store for good.
 //
@@ -64,6 +65,10 @@ Failure FailureOf(const std::string& sqlstate, const std::string& message,
   }
   if (sqlstate == "MU002") {
     return {FailureKind::kItem, {Code::kFailedPrecondition, message}};
+  }
+  if (sqlstate == "MU003" || constraint == "audit_pkey") {
+    return {FailureKind::kChain,
+            {Code::kDataLoss, "the audit trail was changed by somebody else than this daemon"}};
   }
   if (sqlstate == "53100") return environment("the database's disk is full; nothing was written");
   if (sqlstate == "25006") return environment("the database is read-only; nothing was written");

@@ -10,7 +10,10 @@
 
 #include <libpq-fe.h>
 
+#include <charconv>
 #include <chrono>
+#include <cstdint>
+#include <cstring>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -34,6 +37,9 @@ enum class FailureKind {
   kItem,
   /// The epoch does not lead.
   kFenced,
+  /// The rows of the audit trail do not continue the trail that the database has: an earlier group
+  /// that was under way is not written. Nothing was written; it can be written again.
+  kChain,
   /// The database refuses for now (disk full, read-only, shutting down); nothing was written.
   kEnvironment,
   /// The connection is gone; the outcome of a COMMIT in flight is not known.
@@ -52,6 +58,14 @@ Failure FailureOf(const std::string& sqlstate, const std::string& message,
 /// True for a notice that puts the result it comes with in doubt: a warning, by its severity (the
 /// untranslated one) or by its SQLSTATE (class 01).
 bool IsWarning(const char* severity, const char* sqlstate);
+
+/// An integer of a result in PostgreSQL's text format; 0 for NULL.
+inline std::int64_t IntAt(const PGresult& rows, int row, int column) {
+  const char* text = PQgetvalue(&rows, row, column);
+  std::int64_t value = 0;
+  std::from_chars(text, text + std::strlen(text), value);
+  return value;
+}
 
 class PqConnection {
  public:

@@ -113,7 +113,7 @@ std::vector<ServerBinaries> FindBinaries(const Account& account) {
   std::vector<ServerBinaries> found;
   for (const std::string& dir : CandidateDirs()) {
     if (access((dir + "/postgres").c_str(), X_OK) != 0 ||
-        access((dir + "/initdb").c_str(), X_OK) != 0)
+        access((dir + "/initdb").c_str(), X_OK) != 0 || access((dir + "/psql").c_str(), X_OK) != 0)
       continue;
     const Result<std::string> version = RunTool({dir + "/postgres", "--version"}, account);
     const int major = version.ok() ? MajorOf(*version) : 0;
@@ -157,6 +157,9 @@ Result<ServerLayout> LayoutFor(const std::string& data_dir) {
   layout.data = layout.home + "/db";
   layout.socket = layout.home + "/socket";
   layout.log = layout.home + "/server.log";
+  layout.hba = layout.home + "/pg_hba.conf";
+  layout.ident = layout.home + "/pg_ident.conf";
+  layout.script = layout.home + "/provision.sql";
   if (layout.socket.size() + std::strlen(kSocketName) > kSocketPathBytes) {
     char name[64];
     std::snprintf(name, sizeof(name), "/tmp/muster-pg-%u-%zx", geteuid(),
@@ -190,8 +193,8 @@ Status MakeDirectories(const std::string& data_dir, const ServerLayout& layout,
                    "/var/lib/muster"};
 }
 
-// The options: local trust (the socket's directory is closed to others), checksums against silent
-// corruption of pages, and locale C for a fast and stable order.
+// The options: checksums against silent corruption of pages, and locale C for a fast and stable
+// order. The access files that initdb writes are not used (WriteAccessFiles).
 Status MakeCluster(const ServerBinaries& binaries, const ServerLayout& layout,
                    const Account& account) {
   std::error_code failed;
@@ -199,12 +202,10 @@ Status MakeCluster(const ServerBinaries& binaries, const ServerLayout& layout,
   const std::string fresh = layout.data + ".new";  // renamed when the cluster is complete
   fs::remove_all(fresh, failed);
   const Result<std::string> made =
-      RunTool({binaries.dir + "/initdb", "-D", fresh, "-U", "muster", "-A", "trust", "-E", "UTF8",
+      RunTool({binaries.dir + "/initdb", "-D", fresh, "-U", "muster", "-A", "peer", "-E", "UTF8",
                "--locale=C", "--data-checksums", "--no-sync", "--no-instructions"},
               account);
   if (!made.ok()) return made.error();
-  std::ofstream(fresh + "/pg_hba.conf") << "# Whoever reaches the socket is the daemon's user.\n"
-                                           "local all all trust\n";
   const int dir = open(fresh.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   const bool synced = dir >= 0 && syncfs(dir) == 0;  // one sync instead of one for each file
   if (dir >= 0) close(dir);
@@ -213,6 +214,36 @@ Status MakeCluster(const ServerBinaries& binaries, const ServerLayout& layout,
   if (failed)
     return Error{Code::kFailedPrecondition, "cannot name the new database: " + failed.message()};
   return Done{};
+}
+
+// In the server's own directory, which belongs to its account, so no link is followed.
+Status WriteServerFile(const std::string& path, const std::string& text, const Account& account) {
+  unlink(path.c_str());
+  const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (fd < 0) return Cannot("write " + path);
+  const bool written = write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
+                       (!account.switch_user || fchown(fd, account.uid, account.gid) == 0);
+  close(fd);
+  if (!written) return Cannot("write " + path);
+  return Done{};
+}
+
+Status WriteAccessFiles(const ServerLayout& layout, const Account& account) {
+  const Result<std::string> self = AccountName(geteuid());
+  if (!self.ok()) return self.error();
+  const Result<std::string> server = AccountName(account.uid);
+  if (!server.ok()) return server.error();
+  const Status hba = WriteServerFile(layout.hba,
+                                     "# Written by musterd at each start.\n"
+                                     "local all muster peer map=superuser\n"
+                                     "local all muster_owner,muster_daemon,muster_read peer "
+                                     "map=daemon\n",
+                                     account);
+  if (!hba.ok()) return hba;
+  std::string ident = "# Written by musterd at each start.\nsuperuser " + *server + " muster\n";
+  for (const char* role : {"muster_owner", "muster_daemon", "muster_read"})
+    ident += "daemon " + *self + " " + role + "\n";
+  return WriteServerFile(layout.ident, ident, account);
 }
 
 // Processes may end while /proc is read; those are skipped.

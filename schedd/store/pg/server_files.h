@@ -31,6 +31,8 @@ struct ServerLayout {
   std::string data;    // the cluster
   std::string socket;  // 0700
   std::string log;
+  std::string hba, ident;  // who may connect as which role
+  std::string script;      // what psql is to run
 };
 
 /// The layout for `data_dir`. If the path of the socket would be too long for a unix socket, its
@@ -44,6 +46,15 @@ Status MakeDirectories(const std::string& data_dir, const ServerLayout& layout,
 /// Runs initdb unless the database cluster exists. An interrupted attempt is started over.
 Status MakeCluster(const ServerBinaries& binaries, const ServerLayout& layout,
                    const Account& account);
+
+/// Writes a file of mode 0600 that belongs to the account.
+Status WriteServerFile(const std::string& path, const std::string& text, const Account& account);
+
+/// Writes the files that say who may connect: the account of the server as the superuser `muster`,
+/// and the user of this process as muster_owner, muster_daemon or muster_read. The kernel tells who
+/// connects (peer authentication, PostgreSQL documentation 21.9); a job's user cannot reach the
+/// socket in the first place, and would be refused here.
+Status WriteAccessFiles(const ServerLayout& layout, const Account& account);
 
 /// After a crash: ends the processes of an earlier server in this directory (no other process is
 /// ever signalled) and removes its lock and socket files. The caller holds the directory's lock.

@@ -10,7 +10,6 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <poll.h>
-#include <pwd.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -23,23 +22,14 @@
 #include <cstring>
 #include <utility>
 
+#include "schedd/base/check.h"
+#include "schedd/base/passwd.h"
+
 namespace muster::pg {
 namespace {
 
 Error ProcessFailure(const std::string& what) {
   return {Code::kFailedPrecondition, "cannot " + what + ": " + std::strerror(errno)};
-}
-
-// By name, or by uid if `name` is null.
-struct passwd* Lookup(const char* name, uid_t uid, struct passwd* entry,
-                      std::array<char, 4096>* buffer) {
-  struct passwd* found = nullptr;
-  if (name != nullptr) {
-    getpwnam_r(name, entry, buffer->data(), buffer->size(), &found);
-  } else {
-    getpwuid_r(uid, entry, buffer->data(), buffer->size(), &found);
-  }
-  return found;
 }
 
 // The child's side of fork. Only async-signal-safe calls are allowed here.
@@ -73,8 +63,6 @@ struct passwd* Lookup(const char* name, uid_t uid, struct passwd* entry,
 }  // namespace
 
 Result<Account> ServerAccount(const std::string& data) {
-  struct passwd entry {};
-  std::array<char, 4096> buffer{};
   struct stat status {};
   const uid_t self = geteuid();
   const bool exists = stat(data.c_str(), &status) == 0;
@@ -82,19 +70,28 @@ Result<Account> ServerAccount(const std::string& data) {
     return Error{Code::kFailedPrecondition, data + " belongs to another user"};
   }
   if (self != 0) return Account{self, getegid(), "", false};
-  const struct passwd* found = nullptr;
-  if (exists && status.st_uid != 0) {
-    found = Lookup(nullptr, status.st_uid, &entry, &buffer);
-  } else {
-    found = Lookup("postgres", 0, &entry, &buffer);
-    if (found == nullptr) found = Lookup("nobody", 0, &entry, &buffer);
-  }
-  if (found == nullptr || found->pw_uid == 0) {
+  // A name service that does not answer is no reason to take another user.
+  const bool owned = exists && status.st_uid != 0;
+  Result<std::optional<PasswdEntry>> found =
+      owned ? PasswdByUid(status.st_uid) : PasswdByName("postgres");
+  if (!owned && found.ok() && !*found) found = PasswdByName("nobody");
+  if (!found.ok()) return found.error();
+  if (!*found || (*found)->uid == 0) {
     return Error{Code::kFailedPrecondition,
                  "PostgreSQL does not run as root, and there is no user to run it as; create the "
                  "user postgres"};
   }
-  return Account{found->pw_uid, found->pw_gid, found->pw_name, true};
+  return Account{(*found)->uid, (*found)->gid, (*found)->name, true};
+}
+
+Result<std::string> AccountName(uid_t uid) {
+  const Result<std::optional<PasswdEntry>> found = PasswdByUid(uid);
+  if (!found.ok()) return found.error();
+  if (*found) return (*found)->name;
+  return Error{Code::kFailedPrecondition,
+               "user number " + std::to_string(uid) +
+                   " has no name, by which PostgreSQL would know it; run musterd as a user that "
+                   "the system knows"};
 }
 
 Child::Child(Child&& other) noexcept
@@ -138,7 +135,8 @@ Result<Child> StartChild(const std::vector<std::string>& argv, const Account& ac
 }
 
 // Reads the output until the tool closes it, then collects its exit status.
-Result<std::string> RunTool(const std::vector<std::string>& argv, const Account& account) {
+Result<std::string> RunTool(const std::vector<std::string>& argv, const Account& account,
+                            int* exit_status) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return ProcessFailure("make a pipe");
   Result<Child> child = StartChild(argv, account, ends[1]);
@@ -152,6 +150,7 @@ Result<std::string> RunTool(const std::vector<std::string>& argv, const Account&
   close(ends[0]);
   if (!child.ok()) return child.error();
   const int status = child->Reap();
+  if (exit_status != nullptr) *exit_status = status;
   while (!output.empty() && output.back() == '\n') output.pop_back();
   if (status == 0) return output;
   const std::string name = argv[0].substr(argv[0].rfind('/') + 1);

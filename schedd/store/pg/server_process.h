@@ -24,8 +24,13 @@ struct Account {
 };
 
 /// The user of the server: the owner of `data` if that exists; otherwise this user or, if this user
-/// is root, `postgres` or `nobody`. kFailedPrecondition with a sentence if there is none.
+/// is root, `postgres` or `nobody`. kFailedPrecondition with a sentence if there is none;
+/// kUnavailable: the name service does not answer.
 Result<Account> ServerAccount(const std::string& data);
+
+/// The name of an account; kFailedPrecondition if the system has none of this number, kUnavailable
+/// as above.
+Result<std::string> AccountName(uid_t uid);
 
 /// A started child process, owned by the thread that started it: when that thread ends, the child
 /// gets SIGINT.
@@ -54,8 +59,9 @@ Result<Child> StartChild(const std::vector<std::string>& argv, const Account& ac
                          int output_fd);
 
 /// Runs `argv` to its end and returns its output; kFailedPrecondition with the last line of the
-/// output if it failed.
-Result<std::string> RunTool(const std::vector<std::string>& argv, const Account& account);
+/// output if it failed. `exit_status`, if not null, gets its exit status.
+Result<std::string> RunTool(const std::vector<std::string>& argv, const Account& account,
+                            int* exit_status = nullptr);
 
 /// Waits until one of `fds` (at most four) is readable (a pidfd: until the process has ended), or
 /// until `timeout_ms` has passed. Returns the first readable one, or -1. A negative timeout means

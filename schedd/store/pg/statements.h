@@ -95,8 +95,18 @@ inline constexpr PreparedStatement kAddEvents = {
     "$7::text[])"};
 inline constexpr PreparedStatement kAddAudit = {
     "add_audit",
-    "insert into audit (time, user_name, method, verb, object, detail) select * from "
-    "unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[])"};
+    "insert into audit (id, time, request_id, user_name, user_groups, method, impersonator, "
+    "source, verb, object, result, code, old_version, new_version, count, detail, prev, hash) "
+    "select id, time, request_id, user_name, user_groups, method, impersonator, source, verb, "
+    "object, result, code, old_version, new_version, count, detail, decode(prev, 'hex'), "
+    "decode(hash, 'hex') from unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], "
+    "$5::json[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], "
+    "$12::text[], $13::bigint[], $14::bigint[], $15::bigint[], $16::text[], $17::text[], "
+    "$18::text[]) as t (id, time, request_id, user_name, user_groups, method, impersonator, "
+    "source, verb, object, result, code, old_version, new_version, count, detail, prev, hash)"};
+/// $1 time, $2 how many rows at most; the one way by which rows go (db/migrations/0017).
+inline constexpr PreparedStatement kForgetAudit = {
+    "forget_audit", "select muster_forget_audit($1::bigint, $2::bigint)"};
 inline constexpr PreparedStatement kPutFairUse = {
     "put_fair_use",
     "insert into fair_use (namespace, local_queue, consumed, updated) select * from "
@@ -165,6 +175,6 @@ inline constexpr PreparedStatement kWriterStatements[] = {
     kFence,        kAcceptJobs, kAcceptKeyedJobs, kClaimKeys,     kFreeKeys,      kForeignKeys,
     kUpdateJobs,   kDeleteJobs, kPutUsage,        kPutDispatches, kPutAttempts,   kAddEvents,
     kAddAudit,     kForgetKeys, kPutFairUse,      kDropFairUse,   kRespecifyJobs, kPutSetAside,
-    kDropSetAside, kPutWorks,   kDropWorks,       kPutSnapshots,  kDropSnapshots};
+    kDropSetAside, kPutWorks,   kDropWorks,       kPutSnapshots,  kDropSnapshots, kForgetAudit};
 
 }  // namespace muster::pg::sql

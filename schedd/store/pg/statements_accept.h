@@ -27,11 +27,11 @@ inline constexpr PreparedStatement kFence = {"fence",
   "$9::text[], $10::text[], $11::int[], $12::json[], $13::json[], $14::bigint[], $15::bigint[], " \
   "$16::bigint[], $17::bigint[], $18::json[], $19::smallint[], $20::boolean[], $21::text[], "     \
   "$22::text[], "                                                                                 \
-  "$23::json[], $24::bigint[], $25::json[], $26::json[]"
+  "$23::json[], $24::bigint[], $25::json[], $26::json[], $27::bigint[]"
 #define MUSTER_NEW_JOB_FIELDS                                 \
   MUSTER_NEW_JOB_COLUMNS                                      \
   ", state, suspended_by_user, reason, message, conditions, " \
-  "resource_version, admission_state, placement"
+  "resource_version, admission_state, placement, account_uid"
 /// The state row comes first, because its live_name decides whether a job is accepted.
 #define MUSTER_INSERT_NAMED                                                                        \
   "insert into job_state (job_id, live_name, state, suspended_by_user, reason, message, "          \
@@ -42,8 +42,8 @@ inline constexpr PreparedStatement kFence = {"fence",
 #define MUSTER_INSERT_JOBS                                                             \
   "on conflict (live_name) where live_name is not null do nothing returning job_id), " \
   "added as (insert into jobs (" MUSTER_NEW_JOB_COLUMNS                                \
-  ", placement) select " MUSTER_NEW_JOB_COLUMNS                                        \
-  ", placement from t "                                                                \
+  ", placement, account_uid) select " MUSTER_NEW_JOB_COLUMNS                           \
+  ", placement, account_uid from t "                                                   \
   "where id in (select job_id from named)) select job_id from named"
 
 /// Returns the ids of the jobs that were inserted; the names of the other jobs are taken.
@@ -52,12 +52,12 @@ inline constexpr PreparedStatement kAcceptJobs = {
                    ") as t (" MUSTER_NEW_JOB_FIELDS
                    ")), "
                    "named as (" MUSTER_INSERT_NAMED MUSTER_INSERT_JOBS};
-/// The same for jobs that may carry an idempotency key ($27 scope, $28 key; null: none). A job is
+/// The same for jobs that may carry an idempotency key ($28 scope, $29 key; null: none). A job is
 /// inserted only if it has no key or holds it (kClaimKeys).
 inline constexpr PreparedStatement kAcceptKeyedJobs = {
     "accept_keyed_jobs",
     "with t as materialized (select * from unnest(" MUSTER_NEW_JOB_ARRAYS
-    ", $27::text[], $28::text[]) "
+    ", $28::text[], $29::text[]) "
     "as t (" MUSTER_NEW_JOB_FIELDS
     ", key_scope, key_text)), "
     "named as (" MUSTER_INSERT_NAMED

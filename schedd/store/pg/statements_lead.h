@@ -33,4 +33,11 @@ inline constexpr const char* kAwaitLeader = "select epoch from leader for update
 /// The number of the last group that was committed in an ended epoch.
 inline constexpr const char* kLastGroupOf = "select last_group from ended_epochs where epoch = $1";
 
+/// Where the audit trail ends: number and hash of its last row, or of the last anchor if no row is
+/// left behind it.
+inline constexpr const char* kAuditHead =
+    "select id, encode(hash, 'hex') from ((select id, hash, 0 as anchor from audit order by id "
+    "desc limit 1) union all (select last_id, hash, 1 from audit_anchor order by last_id desc, "
+    "number desc limit 1)) h order by id desc, anchor desc limit 1";
+
 }  // namespace muster::pg::sql

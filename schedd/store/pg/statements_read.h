@@ -1,4 +1,4 @@
-// The part of statements.h for reads, for migrations and for the embedded server.
+// The part of statements.h for reads and for migrations.
 #pragma once
 
 #include <string>
@@ -18,8 +18,8 @@ namespace muster::pg::sql {
   "s.reason, s.message, s.cluster, s.attempt, s.admission, s.admit_time, s.start_time, "          \
   "s.end_time, "                                                                                  \
   "s.exit_code, s.exit_signal, s.requeues, s.conditions, s.resource_version, s.ready_pods, "      \
-  "s.succeeded_pods, s.failed_pods, s.admission_state, j.placement from job_state s join jobs j " \
-  "on j.id = s.job_id "
+  "s.succeeded_pods, s.failed_pods, s.admission_state, j.placement, j.account_uid from "          \
+  "job_state s join jobs j on j.id = s.job_id "
 
 inline constexpr const char* kEpochOf = "select epoch from leader";
 /// Pages of a recovery: $1 is the last job id of the page before, $2 the size of a page.
@@ -58,14 +58,19 @@ inline constexpr const char* kReadManifests =
     "j.id = t.id "
     "order by t.n";
 inline constexpr const char* kReadJob = MUSTER_JOB_SELECT "where j.id = $1";
-/// A condition whose parameter is null does not apply.
+/// A condition whose parameter is null does not apply. $11 and $12 are places of JobVisibility,
+/// "NAMESPACE/KIND" or "/KIND" for every namespace: of $12 only the jobs of user $13 are seen.
 inline constexpr const char* kReadJobs = MUSTER_JOB_SELECT
     "where j.id > $1 and ($2::text is null or j.namespace = $2) and ($3::text is null or "
     "j.local_queue = $3) "
     "and ($4::text is null or j.user_name = $4) and ($5::smallint is null or s.state = $5) "
     "and ($6::smallint is null or j.kind = $6) and ($7::bigint is null or s.end_time >= $7) "
     "and ($8::boolean or s.deleted_at is null) "
-    "and ($9::text is null or j.name = $9 or j.display_name = $9) order by j.id limit $10";
+    "and ($9::text is null or j.name = $9 or j.display_name = $9) "
+    "and ($11::text[] is null or '/' || j.kind = any ($11) "
+    "or j.namespace || '/' || j.kind = any ($11) or (j.user_name = $13::text "
+    "and ('/' || j.kind = any ($12::text[]) or j.namespace || '/' || j.kind = any ($12)))) "
+    "order by j.id limit $10";
 inline constexpr const char* kFindLiveJob = "select job_id from job_state where live_name = $1";
 inline constexpr const char* kFindJobByUid = "select id from jobs where uid = $1";
 /// The acceptance of a job is an event too, but has no row in events: it is made from the job's
@@ -86,8 +91,22 @@ inline constexpr const char* kReadAttempts =
     "exit_code, "
     "exit_signal, admission from attempts where job_id = any ($1::bigint[]) order by job_id, "
     "attempt";
-inline constexpr const char* kReadAudit =
-    "select time, user_name, method, verb, object, detail from audit order by id desc limit $1";
+/// The columns of AuditOfRow. $1 since, $2 until, $3 user, $4 verb, $5 object, each null for any;
+/// $6 the number after which rows begin, $7 how many at most. An object that ends in "/" stands for
+/// everything below it.
+#define MUSTER_AUDIT_SELECT                                                                       \
+  "select id, time, request_id, user_name, user_groups, method, impersonator, source, verb, "     \
+  "object, result, code, old_version, new_version, count, detail, encode(prev, 'hex'), "          \
+  "encode(hash, 'hex') from audit where ($1::bigint is null or time >= $1) and ($2::bigint is "   \
+  "null or time < $2) and ($3::text is null or user_name = $3) and ($4::text is null or verb = "  \
+  "$4) and ($5::text is null or object = $5 or (right($5, 1) = '/' and starts_with(object, $5)))" \
+  " and id > $6::bigint "
+inline constexpr const char* kReadAudit = MUSTER_AUDIT_SELECT "order by id limit $7";
+inline constexpr const char* kReadLastAudit =
+    "select * from (" MUSTER_AUDIT_SELECT "order by id desc limit $7) a order by id";
+inline constexpr const char* kReadAuditAnchor =
+    "select last_id, encode(hash, 'hex') from audit_anchor order by last_id desc, number desc "
+    "limit 1";
 inline constexpr const char* kInstance = "select instance from installation";
 inline constexpr const char* kPing = "select 1";
 
@@ -99,6 +118,7 @@ inline constexpr const char* kMigratorSettings =
 inline constexpr const char* kMigrationLock =
     "set local lock_timeout = '500ms'; select pg_advisory_xact_lock(7205759403792793601); "
     "set local lock_timeout = 0";
+inline constexpr const char* kNoMigrationTable = "select to_regclass('schema_migrations') is null";
 inline constexpr const char* kMigrationTable =
     "create table if not exists schema_migrations (number integer primary key, name text not null, "
     "checksum text not null, applied_at timestamptz not null default now())";
@@ -107,11 +127,13 @@ inline constexpr const char* kMigrationsApplied =
 inline constexpr const char* kChecksum = "select encode(sha256(convert_to($1, 'UTF8')), 'hex')";
 inline constexpr const char* kRecordMigration =
     "insert into schema_migrations (number, name, checksum) values ($1, $2, $3)";
+/// False for a role that row security shows no row: it is neither the owner nor muster_daemon.
+inline constexpr const char* kSeesJobs =
+    "select not row_security_active('jobs') or exists (select from pg_roles where rolname = "
+    "'muster_daemon' and pg_has_role(current_user, oid, 'usage'))";
+/// The least age of audit rows that may go (db/migrations/0019).
+inline constexpr const char* kAuditPolicy = "select min_age_ms from audit_policy";
+inline constexpr const char* kSetAuditPolicy = "update audit_policy set min_age_ms = $1";
 inline constexpr const char* kServerVersion = "show server_version_num";
-
-// --- the embedded server
-
-inline constexpr const char* kDatabaseExists = "select 1 from pg_database where datname = $1";
-inline constexpr const char* kCreateDatabase = "create database muster";
 
 }  // namespace muster::pg::sql

@@ -42,10 +42,27 @@ void Append(std::string* text, const char* key, const char* value) {
 
 }  // namespace
 
-std::string CompleteUrl(const std::string& url) {
+bool MayHavePassword(const char* url) {
+  const std::unique_ptr<PQconninfoOption, decltype(&PQconninfoFree)> options(
+      PQconninfoParse(url, nullptr), &PQconninfoFree);
+  if (options == nullptr) return true;
+  for (const PQconninfoOption* option = options.get(); option->keyword != nullptr; ++option) {
+    const bool secret = std::strcmp(option->keyword, "password") == 0 ||
+                        std::strcmp(option->keyword, "sslpassword") == 0;
+    if (secret && option->val != nullptr) return true;
+  }
+  return false;
+}
+
+// libpq's own error would repeat the text.
+Result<std::string> CompleteUrl(const std::string& url) {
   const std::unique_ptr<PQconninfoOption, decltype(&PQconninfoFree)> options(
       PQconninfoParse(url.c_str(), nullptr), &PQconninfoFree);
-  if (options == nullptr) return url;
+  if (options == nullptr) {
+    return InvalidArgument(
+        "the database's address is neither a URL (postgresql://...) nor a connection string "
+        "(KEY=VALUE ...) of libpq");
+  }
   std::string complete;
   for (const PQconninfoOption* option = options.get(); option->keyword != nullptr; ++option) {
     const char* value = option->val;

@@ -30,7 +30,6 @@
 #include <utility>
 
 #include "schedd/store/new_job.h"
-#include "schedd/store/pg/pq_values.h"
 #include "schedd/store/pg/statements.h"
 #include "schedd/telemetry/log.h"
 
@@ -59,6 +58,10 @@ const Error kLostLead = Aborted("this daemon lost its lead with its database ses
 // use the same number, even if the database was restored between them.
 constexpr std::int64_t kGroupsOfLead = std::int64_t{1} << 32;
 
+// How often in a row a group is written again that does not continue the audit trail. A group that
+// follows a failed one needs one; more mean that somebody else writes to the table.
+constexpr int kChainTries = 3;
+
 constexpr std::chrono::seconds kConnectAgainAfter{1};
 // For each statement that sets a new session up; none of them waits for a lock.
 constexpr std::chrono::seconds kSetUpWithin{2};
@@ -68,8 +71,10 @@ constexpr std::chrono::seconds kSetUpWithin{2};
 void WriteUnit::Fail(const Error& error) {
   if (job != nullptr) {
     accepted = error;
-  } else {
+  } else if (commit != nullptr) {
     committed = error;
+  } else {
+    noted = error;
   }
 }
 
@@ -81,6 +86,7 @@ void WriteSession::Drop(std::string why) {
   connection_.reset();
   locked_ = false;
   epoch_ = Epoch{};
+  audit_head_.reset();
   if (health_ == nullptr) return;
   health_->Rests();
   health_->Lost(std::move(why));
@@ -184,6 +190,7 @@ Result<Lease> WriteSession::Lead(const std::string& holder, std::chrono::millise
   }
   epoch_.value = IntAt(*rows, 0, 0);
   first_group_ = last_group_ = IntAt(*rows, 0, 1);
+  audit_head_.reset();  // another daemon may have led meanwhile
   if (health_ != nullptr) health_->Leads();
   return Lease{epoch_};
 }
@@ -221,9 +228,10 @@ void WriteSession::Write(Epoch epoch, std::span<WriteUnit> units, std::stop_toke
 
 bool WriteSession::StartJobs(Epoch epoch, std::span<WriteUnit> units) {
   if (connection_ == nullptr || !connection_->alive()) return false;
-  if (epoch_.value == 0 || epoch != epoch_) return false;
+  if (epoch_.value == 0 || epoch != epoch_ || !audit_head_) return false;
   for (const WriteUnit& unit : units) {
-    if (unit.job == nullptr || !CheckNewJob(*unit.job).ok()) return false;
+    if (unit.commit != nullptr || (unit.job != nullptr && !CheckNewJob(*unit.job).ok()))
+      return false;
   }
   Start(units);
   return true;
@@ -234,8 +242,27 @@ void WriteSession::WriteGroup(std::span<WriteUnit> units, const std::stop_token&
     for (WriteUnit& unit : units) unit.Fail(kLostLead);
     return;
   }
+  if (const Failure head = ReadAuditHead(); head.kind != FailureKind::kNone) {
+    for (WriteUnit& unit : units) unit.Fail(head.error);
+    return;
+  }
   Start(units);
   FinishOldest(stop);
+}
+
+// A lost connection here is noticed by the next write; nothing is under way that it could have
+// lost.
+Failure WriteSession::ReadAuditHead() {
+  if (audit_head_) return {};
+  PgResult rows(nullptr, &PQclear);
+  Failure failure = connection_->Query(sql::kAuditHead, Params(), &rows);
+  if (failure.kind != FailureKind::kNone) return failure;
+  if (PQntuples(rows.get()) != 1) {
+    return {FailureKind::kEnvironment,
+            Error{Code::kDataLoss, "the database has lost the beginning of its audit trail"}};
+  }
+  audit_head_ = AuditHead{IntAt(*rows, 0, 0), PQgetvalue(rows.get(), 0, 1)};
+  return {};
 }
 
 // In the good case one answer is read and passed on. After a failure the connection is needed for
@@ -247,8 +274,10 @@ void WriteSession::FinishOldest(const std::stop_token& stop) {
     Answer(sent_.front().units, sent_.front().findings);
     sent_.pop_front();
     NoteWaiting();
+    broken_chains_ = 0;
     return;
   }
+  audit_head_.reset();              // counted with a group that is not written
   std::size_t lost = sent_.size();  // index of the first group whose answer was lost
   for (std::size_t i = 0; i < sent_.size(); ++i) {
     sent_[i].outcome = i == 0 ? failure : connection_->Finish();
@@ -278,6 +307,11 @@ void WriteSession::Settle(const Group& group, const std::stop_token& stop) {
         return;
       }
       break;
+    case FailureKind::kChain:
+      // A group before this one was not written, and its rows are missing. It is written again
+      // behind what is there.
+      if (++broken_chains_ <= kChainTries) return WriteGroup(group.units, stop);
+      break;
     case FailureKind::kFenced:
       epoch_ = Epoch{};
       break;
@@ -293,7 +327,8 @@ void WriteSession::Settle(const Group& group, const std::stop_token& stop) {
 }
 
 // Queues the fence and the statements of all units. Consecutive new jobs become one statement; a
-// plan between them keeps its place, so the order of the calls is the order of the writes.
+// plan between them keeps its place, so the order of the calls is the order of the writes. Audit
+// rows come last, all together, in the order of the units.
 void WriteSession::Start(std::span<WriteUnit> units) {
   Group& group = sent_.emplace_back();
   group.units = units;
@@ -302,7 +337,11 @@ void WriteSession::Start(std::span<WriteUnit> units) {
   NoteWaiting();
   connection_->Begin();
   connection_->Queue(sql::kFence.name, Params().Int8(epoch_.value).Int8(group.number));
-  std::vector<const NewJob*> run;  // consecutive new jobs: one statement
+  std::vector<const NewJob*> run;      // consecutive new jobs: one statement
+  std::vector<const AuditRow*> audit;  // of all units: one statement
+  const auto note = [&audit](const std::vector<AuditRow>& rows) {
+    for (const AuditRow& row : rows) audit.push_back(&row);
+  };
   std::set<std::pair<std::string_view, std::string_view>> keys;
   const auto flush = [&] {
     if (!run.empty()) QueueAccept(run, *connection_, &group.findings);
@@ -313,6 +352,11 @@ void WriteSession::Start(std::span<WriteUnit> units) {
     if (unit.commit != nullptr) {
       flush();
       QueueCommit(*unit.commit, *connection_);
+      note(unit.commit->audit);
+      continue;
+    }
+    if (unit.audit != nullptr) {
+      note(*unit.audit);
       continue;
     }
     const auto& key = unit.job->idempotency;
@@ -323,6 +367,7 @@ void WriteSession::Start(std::span<WriteUnit> units) {
     run.push_back(unit.job);
   }
   flush();
+  QueueAudit(audit, &*audit_head_, *connection_);
   connection_->Send();
 }
 
@@ -330,6 +375,10 @@ void WriteSession::Answer(std::span<WriteUnit> units, const AcceptFindings& find
   for (WriteUnit& unit : units) {
     if (unit.job != nullptr) {
       unit.accepted = AnswerFor(*unit.job, findings);
+      continue;
+    }
+    if (unit.audit != nullptr) {
+      unit.noted = Done{};
       continue;
     }
     for (const Event& event : unit.commit->events) last_seq_ = std::max(last_seq_, event.seq);
@@ -423,7 +472,10 @@ void WriteSession::Judge(const Group& group, const EndOfEpoch& end) {
   const bool written = last || !group.findings.inserted.empty();
   std::int64_t there = 0;
   for (WriteUnit& unit : group.units) {
-    if (unit.job != nullptr && written) {
+    if (unit.audit != nullptr) {
+      // In the transaction of its jobs.
+      unit.noted = written ? Status(Done{}) : Status(nothing);
+    } else if (unit.job != nullptr && written) {
       unit.accepted = AnswerFor(*unit.job, group.findings);
       there += unit.accepted->ok() ? 1 : 0;
     } else if (unit.commit != nullptr && last) {

@@ -30,15 +30,20 @@
 
 namespace muster::pg {
 
-/// The smallest item that succeeds or fails on its own: one new job or one PlanCommit. Exactly one
-/// of `job` and `commit` is set; afterwards the outcome that belongs to it is set too.
+/// The smallest item that succeeds or fails on its own: one new job, one PlanCommit, or the audit
+/// rows of new jobs. Exactly one of `job`, `commit` and `audit` is set; afterwards the outcome that
+/// belongs to it is set too.
 struct WriteUnit {
   const NewJob* job = nullptr;
   const PlanCommit* commit = nullptr;
+  const std::vector<AuditRow>* audit = nullptr;
   std::optional<Result<AcceptedJob>> accepted;
   std::optional<Result<CommitVersion>> committed;
+  std::optional<Status> noted;  // of `audit`
 
-  bool answered() const { return accepted.has_value() || committed.has_value(); }
+  bool answered() const {
+    return accepted.has_value() || committed.has_value() || noted.has_value();
+  }
   void Fail(const Error& error);
 };
 
@@ -55,8 +60,9 @@ class WriteSession {
   /// because of one unit is halved until that unit stands alone. Nothing may be under way.
   void Write(Epoch epoch, std::span<WriteUnit> units, std::stop_token stop);
 
-  /// Sends new jobs as one group and does not wait. `units` must live until FinishOldest has
-  /// answered them. False: nothing was sent; Write on the same units answers them with the reason.
+  /// Sends new jobs and their audit rows as one group and does not wait. `units` must live until
+  /// FinishOldest has answered them. False: nothing was sent; Write on the same units answers them
+  /// with the reason.
   bool StartJobs(Epoch epoch, std::span<WriteUnit> units);
   /// Waits for the oldest group under way and answers its units as Write would. If that group has
   /// failed, answers the units of all groups under way.
@@ -96,7 +102,9 @@ class WriteSession {
   /// Connects, takes the lock and starts a new epoch, whose row is put into `rows`.
   Failure TakeLead(const std::string& holder, std::chrono::milliseconds wait, PgResult* rows);
   void WriteGroup(std::span<WriteUnit> units, const std::stop_token& stop);
-  /// Sends one group.
+  /// Reads where the audit trail ends, unless that is known.
+  Failure ReadAuditHead();
+  /// Sends one group. The end of the audit trail must be known.
   void Start(std::span<WriteUnit> units);
   /// Answers the units of a group whose outcome is known; halves a group that failed by one unit.
   void Settle(const Group& group, const std::stop_token& stop);
@@ -125,6 +133,10 @@ class WriteSession {
   /// Group numbers of this lead count from here; drawn at random for each lead (kNewEpoch).
   std::int64_t first_group_ = 0;
   std::int64_t last_group_ = 0;
+  /// Where the audit trail ends once the groups under way are written; not set: to be read first.
+  std::optional<AuditHead> audit_head_;
+  /// Groups in a row that the database refused because they did not continue its audit trail.
+  int broken_chains_ = 0;
   std::deque<Group> sent_;     // groups under way, the oldest first
   std::int64_t last_seq_ = 0;  // highest event number committed in this session
 };

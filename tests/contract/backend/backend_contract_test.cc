@@ -3,6 +3,8 @@
 #include <set>
 
 #include "backends/k8s/k8s_backend.h"
+#include "backends/launcher/launcher_backend.h"
+#include "backends/launcher/launcher_server.h"
 #include "backends/local/local_backend.h"
 #include "backends/simulated/simulated_backend.h"
 #include "tests/contract/backend/backend_fixture.h"
@@ -57,7 +59,7 @@ DispatchOrder JobOf(const DispatchKey& key, const Work& work, const std::string&
                   "shell-" + uid.substr(0, 8), labels);
 }
 
-class LocalFactory final : public BackendFactory {
+class LocalFactory : public BackendFactory {
  public:
   std::unique_ptr<Backend> Make() override {
     LocalOptions options;
@@ -79,11 +81,37 @@ class LocalFactory final : public BackendFactory {
   }
   void Go(Backend&, const DispatchKey&) override { directory_.Touch("go"); }
 
- private:
+ protected:
   TemporaryDirectory directory_;
   TestClock clock_;
+
+ private:
   TestTimers timers_;
   TestRandom random_;
+};
+
+/// The local backend behind muster-launcher's socket; both ends are in this process.
+class LauncherFactory final : public LocalFactory {
+ public:
+  std::unique_ptr<Backend> Make() override {
+    server_.reset();
+    local_.reset();
+    local_ = LocalFactory::Make();
+    LauncherServerOptions options;
+    options.socket = directory_.path() + "/launcher.sock";
+    options.daemon = ::geteuid();
+    // Who runs the test may be root.
+    options.root_clusters = {"alpha", "beta"};
+    options.clock = &clock_;
+    server_ = std::make_unique<LauncherServer>(*local_, options);
+    const Status started = server_->Start();
+    EXPECT_TRUE(started.ok()) << started.error().detail;
+    return MakeLauncherBackend({options.socket, {"alpha", "beta"}});
+  }
+
+ private:
+  std::unique_ptr<Backend> local_;
+  std::unique_ptr<LauncherServer> server_;
 };
 
 class SimulatedFactory final : public BackendFactory {
@@ -430,6 +458,7 @@ TEST_P(BackendContract, Restart_OnTheSameState_FindsTheSameAttempts) {
 INSTANTIATE_TEST_SUITE_P(
     Backends, BackendContract,
     ::testing::Values(Case{"local", [] { return std::make_unique<LocalFactory>(); }},
+                      Case{"launcher", [] { return std::make_unique<LauncherFactory>(); }},
                       Case{"simulated", [] { return std::make_unique<SimulatedFactory>(); }},
                       Case{"kubernetes", [] { return std::make_unique<KubernetesFactory>(); }}),
     [](const auto& one) { return one.param.name; });

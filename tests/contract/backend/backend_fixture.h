@@ -3,6 +3,7 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -107,7 +108,11 @@ class RecordingSink final : public ObservationSink {
     facts_.push_back(std::move(facts));
     changed_.notify_all();
   }
-  void OnGap(const std::string&) override {}
+  void OnGap(const std::string& cluster) override {
+    std::lock_guard lock(mutex_);
+    gaps_[cluster] += 1;
+    changed_.notify_all();
+  }
 
   /// The first observation of `key` that `wanted` accepts; fails the test after a minute.
   Observation Await(const DispatchKey& key, const std::function<bool(const Observation&)>& wanted) {
@@ -135,6 +140,19 @@ class RecordingSink final : public ObservationSink {
       return seen.phase == RemotePhase::kSucceeded || seen.phase == RemotePhase::kFailed;
     });
   }
+  /// Waits until a gap of this cluster was reported so many times; false after a minute.
+  bool AwaitGaps(const std::string& cluster, int times) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, kPatience, [&] { return gaps_[cluster] >= times; });
+  }
+  /// The first facts that `wanted` accepts; fails the test after a minute.
+  ClusterFacts AwaitFactsThat(const std::function<bool(const ClusterFacts&)>& wanted) {
+    std::unique_lock lock(mutex_);
+    const auto find = [&] { return std::find_if(facts_.begin(), facts_.end(), wanted); };
+    const bool met = changed_.wait_for(lock, kPatience, [&] { return find() != facts_.end(); });
+    EXPECT_TRUE(met) << "the facts never came";
+    return met ? *find() : ClusterFacts{};
+  }
   std::vector<Observation> Of(const DispatchKey& key) {
     std::lock_guard lock(mutex_);
     std::vector<Observation> all;
@@ -155,6 +173,7 @@ class RecordingSink final : public ObservationSink {
   std::condition_variable changed_;
   std::vector<Observation> seen_;
   std::vector<ClusterFacts> facts_;
+  std::map<std::string, int> gaps_;
 };
 
 /// Waits for the answer of a call with a callback.
@@ -180,6 +199,8 @@ inline DispatchOrder OrderOf(const DispatchKey& key, const std::string& api_vers
   DispatchOrder order;
   order.key = key;
   order.job = {1};
+  // Who runs the test submits the job.
+  order.account = ::geteuid();
   order.object = {api_version, kind, "default", name, json};
   order.pod_sets = {{"main", 1, {}, {}}};
   return order;

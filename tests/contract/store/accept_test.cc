@@ -125,6 +125,24 @@ TEST_P(AcceptContract, WhatAJobSaysOfItsPlacementIsKeptThroughEveryChange) {
   EXPECT_EQ(loaded[2]->placement, nullptr) << "a job that says nothing has none";
 }
 
+// Rule U60.
+TEST_P(AcceptContract, TheSubmittersAccountIsKeptThroughEveryChange_AndRootIsNotNobody) {
+  auto of_root = DraftJob(1), of_user = DraftJob(2), of_nobody = DraftJob(3);
+  of_root->account = 0;
+  of_user->account = 4'000'000'000;
+  const auto answers = AcceptNow(
+      store(), epoch(), {MakeNew(of_root), MakeKeyed(of_user, "key-2", 7), MakeNew(of_nobody)});
+  ASSERT_TRUE(answers.ok()) << answers.error().detail;
+  PlanCommit commit;
+  commit.jobs.push_back(AdmittedCopy(*of_root, "east"));
+  MustCommit(commit);
+  const std::vector<JobPtr> loaded = LoadAll().jobs;
+  ASSERT_EQ(loaded.size(), 3U);
+  EXPECT_EQ(loaded[0]->account, 0U);
+  EXPECT_EQ(loaded[1]->account, 4'000'000'000U);
+  EXPECT_EQ(loaded[2]->account, std::nullopt);
+}
+
 TEST_P(AcceptContract, AHeldJobStaysHeld) {
   auto job = DraftJob(1);
   job->state = JobState::kHeld;

@@ -291,7 +291,12 @@ TEST_P(CommitContract, EveryKindOfObjectIsKeptReplacedAndRemoved) {
       {ObjectKind::kClusterResourceOverride, ""},
       {ObjectKind::kResourceOverride, "ns1"},
       {ObjectKind::kClusterResourceEnvelope, ""},
-      {ObjectKind::kResourceEnvelope, "ns1"}};
+      {ObjectKind::kResourceEnvelope, "ns1"},
+      {ObjectKind::kRole, "ns1"},
+      {ObjectKind::kClusterRole, ""},
+      {ObjectKind::kRoleBinding, "ns1"},
+      {ObjectKind::kClusterRoleBinding, ""},
+      {ObjectKind::kAccessToken, ""}};
   PlanCommit puts, replaces, removes;
   for (const auto& [kind, ns] : kinds) {
     puts.objects.push_back({SomeObject(kind, ns, "x", 1), false});
@@ -303,10 +308,10 @@ TEST_P(CommitContract, EveryKindOfObjectIsKeptReplacedAndRemoved) {
   }
   puts.objects.push_back({SomeObject(ObjectKind::kLocalQueue, "ns2", "x", 1), false});
   MustCommit(puts);
-  EXPECT_EQ(LoadAll().objects.size(), 24U);
+  EXPECT_EQ(LoadAll().objects.size(), 29U);
   MustCommit(replaces);
   StoredWorld loaded = LoadAll();
-  ASSERT_EQ(loaded.objects.size(), 24U);
+  ASSERT_EQ(loaded.objects.size(), 29U);
   for (const ObjectPtr& object : loaded.objects) {
     if (object->ns == "ns2") continue;
     EXPECT_EQ(object->generation, 2);
@@ -368,7 +373,7 @@ TEST_P(CommitContract, TextWithQuotesNewlinesAndUnicodeSurvives) {
   EXPECT_EQ(store().ReadEvents(1, JobId{}, 10)->at(0).message, changed->message);
 }
 
-INSTANTIATE_TEST_SUITE_P(Stores, CommitContract, ::testing::Values("memory", "postgres"),
+INSTANTIATE_TEST_SUITE_P(Stores, CommitContract, ::testing::Values("memory", "postgres", "sealed"),
                          [](const auto& tested) { return std::string(tested.param); });
 
 }  // namespace

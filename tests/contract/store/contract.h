@@ -6,8 +6,11 @@
 #include <memory>
 #include <string>
 
+#include "schedd/base/limits.h"
 #include "schedd/store/memory/memory_store.h"
+#include "schedd/store/pg/audit_policy.h"
 #include "schedd/store/pg/pg_store.h"
+#include "schedd/store/seal/sealing_store.h"
 #include "tests/contract/store/store_fixtures.h"
 #include "tests/contract/store/test_server.h"
 
@@ -22,10 +25,18 @@ class StoreContract : public ::testing::TestWithParam<const char*> {
       store_ = std::move(memory);
     } else {
       PgStoreOptions options;
-      options.url = url_ = FreshDatabase(SharedServer());
+      url_ = FreshDatabase(SharedServer());
+      options.url = AsRole(url_, "muster_daemon");
+      options.owner_url = AsRole(url_, "muster_owner");
       auto opened = OpenPgStore(options);
       ASSERT_TRUE(opened.ok()) << opened.error().detail;
+      // The memory store keeps a day too.
+      const Status kept = pg::KeepAuditFor(options.owner_url, limits::kAuditRetentionMinMs);
+      ASSERT_TRUE(kept.ok()) << kept.error().detail;
       store_ = std::move(opened).value();
+    }
+    if (std::string(GetParam()) == "sealed") {
+      store_ = seal::MakeSealingStore(std::move(store_), seal::Sealer({seal::MakeKey({1, 2, 3})}));
     }
     NewLead();
   }

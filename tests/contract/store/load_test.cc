@@ -246,7 +246,7 @@ TEST_P(LoadContract, ManyJobsOfOneKindAreAllLoaded) {
     ASSERT_EQ(loaded.jobs[i]->id.value, static_cast<std::int64_t>(i) + 1);
 }
 
-INSTANTIATE_TEST_SUITE_P(Stores, LoadContract, ::testing::Values("memory", "postgres"),
+INSTANTIATE_TEST_SUITE_P(Stores, LoadContract, ::testing::Values("memory", "postgres", "sealed"),
                          [](const auto& tested) { return std::string(tested.param); });
 
 }  // namespace

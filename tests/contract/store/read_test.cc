@@ -173,6 +173,29 @@ TEST_P(ReadContract, TheInstanceIsAUuidThatStays) {
   EXPECT_EQ(*first, *store().InstanceId());
 }
 
+TEST_P(ReadContract, ObjectsOfAKind_AreReadInTheirOrderAndNoOthers) {
+  PlanCommit commit;
+  for (const auto& [kind, name] : {std::pair{ObjectKind::kSecret, "b"},
+                                   {ObjectKind::kSecret, "a"},
+                                   {ObjectKind::kConfigMap, "c"}}) {
+    auto object = std::make_shared<StoredObject>();
+    object->kind = kind;
+    object->ns = "default";
+    object->name = name;
+    object->uid = Uid{9, static_cast<std::uint64_t>(name[0])};
+    object->manifest = "{}";
+    commit.objects.push_back({std::move(object), false});
+  }
+  ASSERT_TRUE(TryCommit(std::move(commit)).ok());
+  const auto secrets = store().ReadObjects(ObjectKind::kSecret);
+  ASSERT_TRUE(secrets.ok()) << secrets.error().detail;
+  ASSERT_EQ(secrets->size(), 2U);
+  EXPECT_EQ(secrets->front()->name, "a");
+  EXPECT_EQ(secrets->back()->name, "b");
+  EXPECT_EQ(secrets->front()->manifest, "{}");
+  EXPECT_TRUE(store().ReadObjects(ObjectKind::kCohort)->empty());
+}
+
 TEST_P(ReadContract, PingAnswers) { EXPECT_TRUE(store().Ping().ok()); }
 
 INSTANTIATE_TEST_SUITE_P(Stores, ReadContract, ::testing::Values("memory", "postgres"),

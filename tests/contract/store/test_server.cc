@@ -1,10 +1,15 @@
 #include "tests/contract/store/test_server.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <filesystem>
+#include <fstream>
+#include <map>
+#include <sstream>
 
 #include <pqxx/pqxx>
 
@@ -55,27 +60,60 @@ EmbeddedPostgres& SharedServer() {
   return *Shared()->postgres;
 }
 
+std::string AsRole(const std::string& superuser_url, const std::string& role) {
+  std::string url = superuser_url;
+  return url.replace(url.find("//muster@"), 9, "//" + role + "@");
+}
+
+// The file is beside the directory of the socket; a start of the server writes it anew. The line
+// counts once the server has read it.
+std::string SuperuserUrl(const EmbeddedPostgres& server) {
+  std::string url = server.owner_url();
+  url.replace(url.find("//muster_owner@"), 15, "//muster@");
+  const std::string name = server.home() + "/pg_hba.conf";
+  std::ifstream in(name);
+  std::stringstream text;
+  text << "local all muster trust\n" << in.rdbuf();
+  std::ofstream(name) << text.str();
+  kill(server.pid(), SIGHUP);
+  for (int i = 0; i < 3000; ++i) {
+    try {
+      RunSql(url, "select 1");
+      return url;
+    } catch (const pqxx::failure&) {
+      usleep(10'000);
+    }
+  }
+  ADD_FAILURE() << "the server does not let the superuser in";
+  return url;
+}
+
 std::string DatabaseUrl(const EmbeddedPostgres& server, const std::string& name) {
-  std::string url = server.url();
+  static std::map<int, std::string> urls;  // by the server's process
+  std::string& known = urls[server.pid()];
+  if (known.empty()) known = SuperuserUrl(server);
+  std::string url = known;
   return url.replace(url.find("/muster?"), 8, "/" + name + "?");
 }
 
 std::string EmptyDatabase(EmbeddedPostgres& server) {
   static std::atomic<int> count{0};
   const std::string name = "empty_" + std::to_string(++count);
-  RunSql(server.url(), "create database " + name);
+  RunSql(DatabaseUrl(server, "muster"), "create database " + name + " owner muster_owner");
   return DatabaseUrl(server, name);
 }
 
 std::string FreshDatabase(EmbeddedPostgres& server) {
   static std::atomic<int> count{0};
   const std::string name = "test_" + std::to_string(++count);
-  if (RunSql(server.url(), "select 1 from pg_database where datname = 'migrated'").empty()) {
-    RunSql(server.url(), "create database migrated");
-    const Status migrated = pg::MigrateUp(DatabaseUrl(server, "migrated"));
+  if (RunSql(DatabaseUrl(server, "muster"), "select 1 from pg_database where datname = 'migrated'")
+          .empty()) {
+    RunSql(DatabaseUrl(server, "muster"), "create database migrated owner muster_owner");
+    const Status migrated = pg::MigrateUp(AsRole(DatabaseUrl(server, "migrated"), "muster_owner"));
     if (!migrated.ok()) ADD_FAILURE() << migrated.error().detail;
   }
-  RunSql(server.url(), "create database " + name + " template migrated");
+  RunSql(DatabaseUrl(server, "muster"),
+         "create database " + name + " template migrated owner muster_owner");
   return DatabaseUrl(server, name);
 }
 

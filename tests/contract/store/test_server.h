@@ -20,14 +20,20 @@ class TempDir {
 };
 
 /// The program's server, started on first use and stopped at the end of the program. CHECKs that it
-/// starts.
+/// starts. Tests may connect to it as the superuser.
 EmbeddedPostgres& SharedServer();
 
-/// Makes a database without a schema and returns its URL.
+/// Lets this user connect to the server as its superuser, by a line in its access file, and returns
+/// the URL of its database `muster` for that role. Faults need more rights than a daemon has.
+std::string SuperuserUrl(const EmbeddedPostgres& server);
+/// The same database for another role.
+std::string AsRole(const std::string& superuser_url, const std::string& role);
+
+/// Makes a database without a schema and returns its URL for the superuser.
 std::string EmptyDatabase(EmbeddedPostgres& server);
 
 /// Makes a database with the schema and nothing in it (a copy, which is quicker than migrating),
-/// and returns its URL.
+/// and returns its URL for the superuser.
 std::string FreshDatabase(EmbeddedPostgres& server);
 
 /// Runs one statement on `url` and returns its first column as text, rows joined by ','. Throws on

@@ -62,7 +62,7 @@ def untyped(api):
             continue
         for version in [one.version for one in group.versions]:
             for resource in custom.get_api_resources(group.name, version).resources:
-                if "/" in resource.name:
+                if "/" in resource.name or "list" not in resource.verbs:  # reviews are only created
                     continue
                 items = custom.list_cluster_custom_object(group.name, version, resource.name)["items"]
                 seen += len(items)
@@ -135,7 +135,7 @@ def main():
             client.CoreV1Api(api).list_namespace()
             raise AssertionError("a token that nobody can check is taken")
         except ApiException as refusal:
-            assert refusal.status == 401 and "authentication is not set up" in refusal.body, refusal
+            assert refusal.status == 401 and "does not know this kind of credentials" in refusal.body, refusal
     print("ok")
 
 

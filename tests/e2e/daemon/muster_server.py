@@ -165,9 +165,11 @@ def workload_name(server, job):
 
 
 def psql(server, database="muster"):
-    """Words of a command that talks to the private PostgreSQL."""
+    """Words of a command that talks to the private PostgreSQL as its superuser, whom only its own account may be."""
     programs = sorted(glob.glob("/usr/lib/postgresql/*/bin/psql"))
-    return [programs[-1] if programs else "psql", "-qAt", "-v", "ON_ERROR_STOP=1", "-h", f"{server.dir}/postgres/socket",
+    account = os.stat(f"{server.dir}/postgres/db")
+    become = ["setpriv", f"--reuid={account.st_uid}", f"--regid={account.st_gid}", "--clear-groups"] if os.getuid() == 0 else []
+    return [*become, programs[-1] if programs else "psql", "-qAt", "-v", "ON_ERROR_STOP=1", "-h", f"{server.dir}/postgres/socket",
             "-U", "muster", database]
 
 

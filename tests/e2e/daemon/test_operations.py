@@ -50,7 +50,7 @@ class Operations(unittest.TestCase):
         self.assertTrue(status["ready"])
         types = [warning["type"] for warning in status["warnings"]]
         root = os.geteuid() == 0
-        self.assertEqual(types, ["JobsRunAsRoot"] if root else [])
+        self.assertEqual(types, ["JobsRunAsRoot", "DaemonRunsAsRoot"] if root else [])
         logged = [line for line in self.server.log().splitlines() if '"start_warning"' in line]
         self.assertEqual({json.loads(line)["level"] for line in logged}, {"warning"} if root else set())
         text = self.server.run("muster", "status")
@@ -131,8 +131,8 @@ class Operations(unittest.TestCase):
             own.close()
 
     def test_sigterm_during_a_start_on_a_given_postgresql_ends_it_in_time(self):
-        sql(self.server, "create database second")
-        url = f"postgresql://muster@/second?host={self.server.dir}/postgres/socket"
+        sql(self.server, "create database second owner muster_owner")
+        url = f"postgresql://muster_owner@/second?host={self.server.dir}/postgres/socket"
         own = Server(["--postgres", url, "--local-cluster", "one,cpu=1"])
         with subprocess.Popen(psql(self.server, "second"), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
             try:

@@ -19,7 +19,7 @@ class Standby(Server):
 
     def __init__(self, leader):
         super().__init__(["--local-cluster", "east,cpu=1,memory=1Gi"])
-        self.url_of_database = f"postgresql://muster@/muster?host={leader.dir}/postgres/socket"
+        self.url_of_database = f"postgresql://muster_owner@/muster?host={leader.dir}/postgres/socket"
         self.port, self.grpc_port = free_port(), free_port()
 
     def launch(self):

@@ -226,5 +226,75 @@ TEST_F(GrpcCrowds, OfTooManyOpenCallsTheConnectionWithTheMostGoes) {
   EXPECT_FALSE(modest.ReadUntil("too many calls are open", 200));
 }
 
+// A name service that does not answer before Open.
+class Gate {
+ public:
+  void Pass(std::function<void()> then) {
+    std::unique_lock lock(mutex_);
+    ++asked_;
+    changed_.notify_all();
+    if (!open_) return waiting_.push_back(std::move(then));
+    lock.unlock();
+    then();
+  }
+  void WaitFor(int asked) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return asked_ >= asked; });
+  }
+  void Open() {
+    std::unique_lock lock(mutex_);
+    open_ = true;
+    const auto waiting = std::move(waiting_);
+    lock.unlock();
+    for (const auto& then : waiting) then();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<std::function<void()>> waiting_;
+  int asked_ = 0;
+  bool open_ = false;
+};
+
+class GrpcUnknownClients : public GrpcFloods {
+ protected:
+  explicit GrpcUnknownClients(std::shared_ptr<Gate> gate = std::make_shared<Gate>())
+      : GrpcFloods(Behind(gate)), gate_(std::move(gate)) {}
+  static api::front::FrontOptions Behind(const std::shared_ptr<Gate>& gate) {
+    api::front::FrontOptions options;
+    options.prepare = [gate](const net::Peer&, std::function<void()> ready) {
+      gate->Pass(std::move(ready));
+    };
+    return options;
+  }
+  const std::shared_ptr<Gate> gate_;
+};
+
+TEST_F(GrpcUnknownClients, AreReadOnceTheyAreKnown_AndOneThatHasGoneHarmsNobody) {
+  // gRPC's first frame: SETTINGS of the connection.
+  const std::string settings("\x04\x00\x00\x00\x00\x00", 6);
+  RawClient early(server_->port());
+  early.Send(Hello());
+  gate_->WaitFor(1);
+  {
+    RawClient gone(server_->port());
+    gone.Send(Hello());
+    gate_->WaitFor(2);
+  }
+  EXPECT_FALSE(early.ReadUntil(settings, 200));
+  gate_->Open();
+  EXPECT_TRUE(early.ReadUntil(settings));
+  ExpectServed();
+}
+
+TEST_F(GrpcUnknownClients, ThatNeverBecomeKnownDoNotKeepTheServerFromStopping) {
+  RawClient early(server_->port());
+  gate_->WaitFor(1);
+  server_->Stop();
+  EXPECT_TRUE(early.Closed());
+  gate_->Open();
+}
+
 }  // namespace
 }  // namespace muster::test

@@ -14,12 +14,12 @@
 #include <mutex>
 #include <thread>
 
-#include "api/auth/loopback.h"
 #include "muster/v1/clusters.grpc.pb.h"
 #include "muster/v1/jobs.grpc.pb.h"
 #include "muster/v1/queues.grpc.pb.h"
 #include "muster/v1/quota.grpc.pb.h"
 #include "schedd/store/memory/memory_store.h"
+#include "tests/support/allow_all.h"
 #include "tests/support/builders.h"
 #include "tests/support/fake_clock.h"
 
@@ -58,6 +58,32 @@ inline std::string JobText(const std::string& name, const std::string& queue = "
          R"("resources":{"requests":{"cpu":")" + cpu + R"("}}}]}}}})";
 }
 
+/// Calls any method with one empty message.
+inline grpc::Status CallEmpty(const std::shared_ptr<grpc::Channel>& channel,
+                              const std::string& method, grpc::ClientContext* context) {
+  grpc::GenericStub stub(channel);
+  context->set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(60));
+  grpc::CompletionQueue queue;
+  auto call = stub.PrepareCall(context, method, &queue);
+  const auto wait = [&queue] {
+    void* tag = nullptr;
+    bool ok = false;
+    queue.Next(&tag, &ok);
+  };
+  call->StartCall(nullptr);
+  wait();
+  const grpc::Slice nothing("", 0);
+  call->WriteLast(grpc::ByteBuffer(&nothing, 1), {}, nullptr);
+  wait();
+  grpc::ByteBuffer answer;
+  call->Read(&answer, nullptr);
+  wait();
+  grpc::Status status;
+  call->Finish(&status, nullptr);
+  wait();
+  return status;
+}
+
 class GrpcServerTest : public ::testing::Test {
  protected:
   explicit GrpcServerTest(EngineOptions options = {}, api::front::FrontOptions front = {})
@@ -65,8 +91,9 @@ class GrpcServerTest : public ::testing::Test {
         engine_(store_, clock_, random_, members_, metrics_, std::move(options),
                 [this](const std::vector<Event>& events) { Publish(events); }),
         service_(engine_, store_, random_, authorizer_, {}),
-        server_(
-            std::make_unique<api::GrpcServer>(service_, api::GrpcOptions{"127.0.0.1", 0, front})),
+        server_(std::make_unique<api::GrpcServer>(
+            service_, authenticator_,
+            api::GrpcOptions{"127.0.0.1", 0, api::StreamCounts(0), front})),
         loop_([this](std::stop_token stop) { engine_.Run(stop); }) {
     while (!engine_.View()->ready) std::this_thread::yield();
     Apply({NamespaceObject("default"), FlavorObject("default"),
@@ -161,7 +188,8 @@ class GrpcServerTest : public ::testing::Test {
   MemoryStore store_;
   SilentMembers members_;
   Metrics metrics_;
-  auth::LoopbackAuthorizer authorizer_;
+  AllowAll authorizer_;
+  FixedAuthenticator authenticator_;
   std::atomic<bool> server_started_{false};
   Engine engine_;
   api::SchedulerService service_;

@@ -40,7 +40,8 @@ TEST(PostgresCrash, KillNineUnderLoadLosesNoAcknowledgedJobAndInventsNone) {
   ASSERT_TRUE(started.ok()) << started.error().detail;
   EmbeddedPostgres& postgres = **started;
   PgStoreOptions options;
-  options.url = postgres.url();
+  options.url = postgres.daemon_url();
+  options.owner_url = postgres.owner_url();
   auto opened = OpenPgStore(options);
   ASSERT_TRUE(opened.ok()) << opened.error().detail;
   Store& store = **opened;
@@ -98,7 +99,8 @@ TEST(PostgresCrash, AfterARestartWritesAreAbortedUntilItLeadsAgainAndReadsHealAl
   ASSERT_TRUE(started.ok());
   EmbeddedPostgres& postgres = **started;
   PgStoreOptions options;
-  options.url = postgres.url();
+  options.url = postgres.daemon_url();
+  options.owner_url = postgres.owner_url();
   auto opened = OpenPgStore(options);
   ASSERT_TRUE(opened.ok());
   Store& store = **opened;
@@ -122,7 +124,8 @@ TEST(PostgresCrash, WhileItIsAwayEveryCallIsUnavailable) {
   auto started = EmbeddedPostgres::Start(dir.path());
   ASSERT_TRUE(started.ok());
   PgStoreOptions options;
-  options.url = (*started)->url();
+  options.url = (*started)->daemon_url();
+  options.owner_url = (*started)->owner_url();
   options.resolve_ms = 200;
   auto opened = OpenPgStore(options);
   ASSERT_TRUE(opened.ok());

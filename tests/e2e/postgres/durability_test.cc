@@ -22,7 +22,8 @@ class Durability : public ::testing::Test {
   void SetUp() override {
     url_ = FreshDatabase(SharedServer());
     PgStoreOptions options;
-    options.url = url_;
+    options.url = AsRole(url_, "muster_daemon");
+    options.owner_url = AsRole(url_, "muster_owner");
     options.resolve_ms = 60'000;  // for machines that are busy
     options.health = &health_;
     auto opened = OpenPgStore(options);
@@ -317,7 +318,7 @@ TEST_F(Durability, AnEndedSession_IsNoticedWithoutAWrite) {
 }
 
 TEST_F(Durability, ADatabaseThatTurnsReadOnlyIsUnavailableAndHealsByItself) {
-  RunSql(url_, "alter role muster in database " + RunSql(url_, "select current_database()") +
+  RunSql(url_, "alter role muster_daemon in database " + RunSql(url_, "select current_database()") +
                    " set default_transaction_read_only = on");
   EndWriter();
   EXPECT_FALSE(AcceptNow(*store_, epoch_, {MakeNew(DraftJob(1))}).ok());
@@ -325,10 +326,8 @@ TEST_F(Durability, ADatabaseThatTurnsReadOnlyIsUnavailableAndHealsByItself) {
   ASSERT_FALSE(lease.ok());
   EXPECT_EQ(lease.error().code, Code::kUnavailable);
   EXPECT_EQ(lease.error().detail, "the database cannot be reached, or takes no writes");
-  // From another database, where the role may still write.
-  RunSql(SharedServer().url(), "alter role muster in database " +
-                                   RunSql(url_, "select current_database()") +
-                                   " reset default_transaction_read_only");
+  RunSql(url_, "alter role muster_daemon in database " + RunSql(url_, "select current_database()") +
+                   " reset default_transaction_read_only");
   Lead();
   MustAccept(*store_, epoch_, DraftJob(1));
 }

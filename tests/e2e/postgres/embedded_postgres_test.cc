@@ -50,7 +50,7 @@ TEST(EmbeddedPostgres, DataOutlivesAnOrderlyStop) {
   {
     const auto postgres = MustStart(dir.path());
     ASSERT_NE(postgres, nullptr);
-    RunSql(postgres->url(), "create table t as select 42 as n");
+    RunSql(postgres->owner_url(), "create table t as select 42 as n");
     const pid_t pid = postgres->pid();
     postgres->Stop();
     EXPECT_EQ(postgres->pid(), 0);
@@ -60,16 +60,15 @@ TEST(EmbeddedPostgres, DataOutlivesAnOrderlyStop) {
   EXPECT_FALSE(fs::exists(DataOf(dir.path()) + "/postmaster.pid"));
   const auto postgres = MustStart(dir.path());
   ASSERT_NE(postgres, nullptr);
-  EXPECT_EQ(RunSql(postgres->url(), "select n from t"), "42");
+  EXPECT_EQ(RunSql(postgres->owner_url(), "select n from t"), "42");
 }
 
 TEST(EmbeddedPostgres, ItListensOnAPrivateSocketOnlyAndIsDurable) {
   const TempDir dir;
   const auto postgres = MustStart(dir.path());
   ASSERT_NE(postgres, nullptr);
-  const auto setting = [&](const std::string& name) {
-    return RunSql(postgres->url(), "show " + name);
-  };
+  const std::string url = SuperuserUrl(*postgres);
+  const auto setting = [&](const std::string& name) { return RunSql(url, "show " + name); };
   EXPECT_EQ(setting("listen_addresses"), "");
   EXPECT_EQ(setting("synchronous_commit"), "on");
   EXPECT_EQ(setting("fsync"), "on");
@@ -87,11 +86,11 @@ TEST(EmbeddedPostgres, AServerKilledAloneIsStartedAgainWithItsData) {
   const TempDir dir;
   const auto postgres = MustStart(dir.path());
   ASSERT_NE(postgres, nullptr);
-  RunSql(postgres->url(), "create table t as select 7 as n");
+  RunSql(postgres->owner_url(), "create table t as select 7 as n");
   for (std::int64_t round = 1; round <= 2; ++round) {
     ASSERT_EQ(kill(postgres->pid(), SIGKILL), 0);
     ASSERT_TRUE(AwaitRestart(*postgres, round));
-    EXPECT_EQ(RunSql(postgres->url(), "select n from t"), "7");
+    EXPECT_EQ(RunSql(postgres->owner_url(), "select n from t"), "7");
   }
 }
 
@@ -103,7 +102,7 @@ TEST(EmbeddedPostgres, TheServerEndsWithAnOwnerThatIsKilledAndTheNextOwnerGoesOn
   if (owner == 0) {
     auto started = EmbeddedPostgres::Start(dir.path());
     const int pid = started.ok() ? (*started)->pid() : -1;
-    if (started.ok()) RunSql((*started)->url(), "create table t as select 9 as n");
+    if (started.ok()) RunSql((*started)->owner_url(), "create table t as select 9 as n");
     (void)!write(ends[1], &pid, sizeof(pid));
     for (;;) pause();
   }
@@ -122,7 +121,7 @@ TEST(EmbeddedPostgres, TheServerEndsWithAnOwnerThatIsKilledAndTheNextOwnerGoesOn
   close(ends[1]);
   const auto postgres = MustStart(dir.path());
   ASSERT_NE(postgres, nullptr);
-  EXPECT_EQ(RunSql(postgres->url(), "select n from t"), "9");
+  EXPECT_EQ(RunSql(postgres->owner_url(), "select n from t"), "9");
 }
 
 TEST(EmbeddedPostgres, AStopThatIsRequestedGivesUpTheStartAndEndsARunningServer) {
@@ -153,20 +152,21 @@ bool AwaitText(const std::string& path, const std::string& text) {
   return TextOf(path).find(text) != std::string::npos;
 }
 
+// Under db_user_namespace the server knows none of the roles by their plain names.
 TEST(EmbeddedPostgres, AServerThatIsUpAndNotYetToBeReachedIsAskedAgain) {
   const TempDir dir;
   MustStart(dir.path());
-  const std::string hba = DataOf(dir.path()) + "/pg_hba.conf";
-  const std::string rules = TextOf(hba);
-  std::ofstream(hba) << "local all all reject\n";
+  const std::string settings = DataOf(dir.path()) + "/postgresql.auto.conf";
+  const std::string before = TextOf(settings);
+  std::ofstream(settings) << "db_user_namespace = on\n";
   auto starting = std::async(std::launch::async, [&] { return MustStart(dir.path()); });
   const std::string log = fs::canonical(dir.path()).string() + "/postgres/server.log";
-  EXPECT_TRUE(AwaitText(log, "pg_hba.conf rejects connection")) << TextOf(log);
-  std::ofstream(hba) << rules;
+  EXPECT_TRUE(AwaitText(log, "no pg_hba.conf entry")) << TextOf(log);
+  std::ofstream(settings) << before;
   kill(std::stoi(TextOf(DataOf(dir.path()) + "/postmaster.pid")), SIGHUP);
   const auto postgres = starting.get();
   ASSERT_NE(postgres, nullptr);
-  EXPECT_EQ(RunSql(postgres->url(), "select 1"), "1");
+  EXPECT_EQ(RunSql(postgres->owner_url(), "select 1"), "1");
 }
 
 TEST(EmbeddedPostgres, ALockFileThatNamesAForeignProcessIsRemovedAndTheProcessLeftAlone) {
@@ -218,7 +218,7 @@ TEST(EmbeddedPostgres, ALongDataDirectoryGetsAShortSocket) {
   const std::string deep = dir.path() + "/" + std::string(90, 'x');
   const auto postgres = MustStart(deep);
   ASSERT_NE(postgres, nullptr);
-  const std::string socket = RunSql(postgres->url(), "show unix_socket_directories");
+  const std::string socket = RunSql(SuperuserUrl(*postgres), "show unix_socket_directories");
   EXPECT_EQ(socket.rfind("/tmp/muster-pg-", 0), 0U) << socket;
   struct stat status {};
   ASSERT_EQ(stat(socket.c_str(), &status), 0);

@@ -43,7 +43,8 @@ class HungDatabase : public ::testing::Test {
   void TearDown() override { GoOn(); }
   std::unique_ptr<Store> Open(std::stop_token stop = {}, std::int64_t resolve_ms = 2000) {
     PgStoreOptions options;
-    options.url = server_->url();
+    options.url = server_->daemon_url();
+    options.owner_url = server_->owner_url();
     options.stop = std::move(stop);
     options.resolve_ms = resolve_ms;
     options.health = &health_;
@@ -95,7 +96,7 @@ TEST_F(HungDatabase, EveryCallEnds_AndWhatWasSentIsUnknown) {
   // The repeated request finds what became of the first one, and there is one job either way.
   const auto again = AcceptNow(*store, epoch, {MakeKeyed(DraftJob(5, "job-2"), "k", 1)});
   ASSERT_TRUE(again.ok() && (*again)[0].ok());
-  EXPECT_EQ(RunSql(server_->url(), "select count(*) from jobs where name = 'job-2'"), "1");
+  EXPECT_EQ(RunSql(server_->owner_url(), "select count(*) from jobs where name = 'job-2'"), "1");
 }
 
 TEST_F(HungDatabase, AStopEndsAllWaits) {
@@ -120,7 +121,8 @@ TEST_F(HungDatabase, AStartEnds_AndAnotherMigratorThatHangsIsNotWaitedForForEver
   Hang();
   const auto begun = SteadyClock::now();
   PgStoreOptions options;
-  options.url = server_->url();
+  options.url = server_->daemon_url();
+  options.owner_url = server_->owner_url();
   const auto opened = OpenPgStore(options);
   ASSERT_FALSE(opened.ok());
   EXPECT_EQ(opened.error().code, Code::kUnavailable);
@@ -137,10 +139,10 @@ TEST_F(HungDatabase, ItsOwnServerIsEndedInTheTimeThereIs) {
 }
 
 TEST_F(HungDatabase, ReadersKeepAFewThreads_TheOthersAreRefused_UntilItAnswersAgain) {
-  ASSERT_TRUE(pg::MigrateUp(server_->url()).ok());
+  ASSERT_TRUE(pg::MigrateUp(server_->owner_url()).ok());
   pg::Watchdog watchdog;
   constexpr std::size_t kConnections = 2, kReaders = 20;
-  pg::ReadPool pool(pg::CompleteUrl(server_->url()), kConnections, watchdog,
+  pg::ReadPool pool(pg::CompleteUrl(server_->owner_url()).value(), kConnections, watchdog,
                     {seconds(4), milliseconds(300), milliseconds(1000)});
   const auto ask = [&] {
     return pool.Run([](pqxx::transaction_base& snapshot) -> Status {

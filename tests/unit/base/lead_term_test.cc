@@ -115,5 +115,21 @@ TEST_F(LeadTermTest, WhoeverWantsToActNearItsEndAsksForMore_OnceUntilItIsConfirm
   EXPECT_FALSE(term->Wanted());
 }
 
+TEST_F(LeadTermTest, APermitCanBeRebuiltElsewhereFromItsEnd) {
+  EXPECT_FALSE(Permit().Ends().has_value());
+  Begin(1);
+  const Permit permit = term->Current();
+  const Permit other = Permit::Until(clock, *permit.Ends());
+  clock.Pass(1999);
+  EXPECT_TRUE(permit.Holds() && other.Holds());
+  term->Renew(Epoch{1}, clock.Now());
+  clock.Pass(1);
+  EXPECT_TRUE(permit.Holds());
+  EXPECT_FALSE(other.Holds()) << "it does not hear of the confirmation";
+  EXPECT_FALSE(other.IsVoid());
+  term->End();
+  EXPECT_FALSE(Permit::Until(clock, *permit.Ends()).Holds());
+}
+
 }  // namespace
 }  // namespace muster

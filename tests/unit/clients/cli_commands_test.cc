@@ -30,7 +30,7 @@ class Cli : public ::testing::Test {
   Session Connect() {
     client::Settings settings;
     settings.server.port = server_.port();
-    settings.user = "alice";
+    settings.as_user = "alice";
     return Session(settings);
   }
   std::string file_;

@@ -101,7 +101,7 @@ class CliExplain : public ::testing::Test {
   CommandResult Run(const std::string& output) {
     client::Settings settings;
     settings.server.port = server_.port();
-    settings.user = "alice";
+    settings.as_user = "alice";
     Session session(settings);
     return Capture([&] { return Explain(session, "7", output); });
   }

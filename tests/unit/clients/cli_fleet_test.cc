@@ -22,7 +22,7 @@ class CliFleet : public ::testing::Test {
   Session Connect() {
     client::Settings settings;
     settings.server.port = server_.port();
-    settings.user = "alice";
+    settings.as_user = "alice";
     return Session(settings);
   }
   std::function<FakeAnswer(const FakeRequest&)> answer_;
@@ -124,6 +124,46 @@ TEST_F(CliFleet, DescribeOfAPlacementReadsLikeKubectls) {
   EXPECT_EQ(server_.requests().at(0).target,
             "/apis/placement.kubernetes-fleet.io/v1beta1/namespaces/default/resourceplacements/"
             "job1-placement");
+}
+
+TEST_F(CliFleet, DescribeOfASecretShowsSizesAndNoValue) {
+  answer_ = [](const FakeRequest&) {
+    return FakeAnswer{200, R"json({"apiVersion":"v1","kind":"Secret","type":"Opaque",
+"metadata":{"name":"db","namespace":"default","annotations":{
+  "kubectl.kubernetes.io/last-applied-configuration":"{aHVzaA==}","note":"n"}},
+"data":{"password":"aHVzaA==","zeroes":"AAAA","user":""},"stringData":{"plain":"hidden"}})json"};
+  };
+  Session session = Connect();
+  const CommandResult ran = Capture([&] { return Describe(session, {"secret", {"db"}}); });
+  EXPECT_EQ(ran.exit, 0) << ran.err;
+  EXPECT_EQ(ran.out,
+            "Name:         db\n"
+            "Namespace:    default\n"
+            "Labels:       <none>\n"
+            "Annotations:  note: n\n"
+            "\n"
+            "Type:  Opaque\n"
+            "\n"
+            "Data\n"
+            "====\n"
+            "password:  4 bytes\n"
+            "plain:     6 bytes\n"
+            "user:      0 bytes\n"
+            "zeroes:    3 bytes\n");
+}
+
+TEST_F(CliFleet, DoctorAuthNamesTheWayToTheServer) {
+  client::Settings settings;
+  settings.server.port = 1;  // nobody answers there
+  const auto told = [&settings] {
+    Session session(settings);
+    return Capture([&] { return DoctorAuth(session); }).out;
+  };
+  EXPECT_NE(told().find("TCP without TLS\n"), std::string::npos);
+  settings.server.tls = true;
+  EXPECT_NE(told().find("TLS; the server's certificate is checked\n"), std::string::npos);
+  settings.tls.skip_verify = true;
+  EXPECT_NE(told().find("TLS; the server's certificate is not checked\n"), std::string::npos);
 }
 
 TEST_F(CliFleet, ADrainIsFollowedUntilNothingIsLeft) {

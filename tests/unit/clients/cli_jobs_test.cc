@@ -9,6 +9,7 @@
 #include "clients/cli/commands.h"
 #include "clients/cli/event_folding.h"
 #include "clients/cli/jobs.h"
+#include "schedd/model/audit_chain.h"
 #include "tests/unit/clients/fake_server.h"
 #include "tests/unit/clients/job_samples.h"
 
@@ -33,7 +34,7 @@ class CliJobs : public ::testing::Test {
   Session Connect() {
     client::Settings settings;
     settings.server.port = server_.port();
-    settings.user = "alice";
+    settings.as_user = "alice";
     return Session(settings);
   }
   // The jobs of one name; each is found by its number too.
@@ -388,9 +389,10 @@ TEST_F(CliJobs, TheAuditTrailIsATableWithTheLastEntryLast) {
   answer_ = [](const FakeRequest&) {
     return FakeAnswer{200, R"({"items":[
         {"time":"2026-11-21T10:00:00Z","user":"root","method":"loopback","verb":"create",
-         "object":"clusterqueue/a","detail":""},
+         "object":"clusterqueue/a","result":"allowed","detail":""},
         {"time":"2026-11-21T10:00:05Z","user":"alice","method":"loopback","verb":"update",
-         "object":"clusterqueue/a","detail":"f/cpu nominal 8 -> 12"}]})"};
+         "object":"clusterqueue/a","result":"refused","count":3,
+         "detail":"f/cpu nominal 8 -> 12"}]})"};
   };
   Session session = Connect();
   AuditOptions options;
@@ -398,12 +400,95 @@ TEST_F(CliJobs, TheAuditTrailIsATableWithTheLastEntryLast) {
   options.since = "2026-11-21T09:00:00Z";
   const CommandResult ran = Capture([&] { return Audit(session, options); });
   EXPECT_EQ(ran.out,
-            "TIME                   USER    VERB     OBJECT           DETAIL\n"
-            "2026-11-21T10:00:00Z   root    create   clusterqueue/a   -\n"
-            "2026-11-21T10:00:05Z   alice   update   clusterqueue/a   f/cpu nominal 8 -> 12\n");
+            "TIME                   USER    VERB     OBJECT           RESULT    DETAIL\n"
+            "2026-11-21T10:00:00Z   root    create   clusterqueue/a   allowed   -\n"
+            "2026-11-21T10:00:05Z   alice   update   clusterqueue/a   refused   "
+            "f/cpu nominal 8 -> 12 (3 times)\n");
   EXPECT_EQ(server_.requests().back().target, "/v1/audit?since=2026-11-21T09%3A00%3A00Z&limit=2");
   options.since = "yesterday";
   EXPECT_EQ(Capture([&] { return Audit(session, options); }).exit, 2);
+}
+
+// A trail of three rows, as the server writes it, in pages of two.
+class AuditServer {
+ public:
+  AuditServer() {
+    AuditHead head{7, std::string(64, 'a')};
+    for (int i = 0; i < 3; ++i) {
+      AuditRow row;
+      row.time = {1'700'000'000'000'001 + i};
+      row.user = "ada";
+      row.groups = {"users", "team-a"};
+      row.verb = "create";
+      row.object = "job/team-a/" + std::to_string(i);
+      row.new_version = 10 + i;
+      head.Link(&row);
+      rows.push_back(row);
+    }
+  }
+  FakeAnswer Answer(const std::string& target) const {
+    const bool second = target.find("page_token=9") != std::string::npos;
+    json::array items;
+    for (std::size_t i = second ? 2 : 0; i < (second ? 3 : 2); ++i) {
+      const AuditRow& row = rows[i];
+      items.push_back(json::object{{"id", row.id},
+                                   {"time", FormatRfc3339Micros(row.time)},
+                                   {"requestId", ""},
+                                   {"user", row.user},
+                                   {"groups", json::array(row.groups.begin(), row.groups.end())},
+                                   {"method", ""},
+                                   {"impersonator", ""},
+                                   {"source", ""},
+                                   {"verb", row.verb},
+                                   {"object", row.object},
+                                   {"result", row.result},
+                                   {"code", row.code},
+                                   {"oldResourceVersion", 0},
+                                   {"newResourceVersion", row.new_version},
+                                   {"count", 1},
+                                   {"detail", ""},
+                                   {"prev", row.prev},
+                                   {"hash", row.hash}});
+    }
+    json::object body{{"items", std::move(items)},
+                      {"chain", json::object{{"after", 7}, {"hash", std::string(64, 'a')}}}};
+    if (!second) body["next_page_token"] = "9";
+    return {200, WriteJson(body)};
+  }
+  std::vector<AuditRow> rows;
+};
+
+TEST_F(CliJobs, TheChainOfTheAuditTrailIsCheckedFromItsRows) {
+  AuditServer trail;
+  answer_ = [&](const FakeRequest& request) { return trail.Answer(request.target); };
+  Session session = Connect();
+  AuditOptions options;
+  options.verify = true;
+  const CommandResult whole = Capture([&] { return Audit(session, options); });
+  EXPECT_EQ(whole.exit, 0) << whole.err;
+  EXPECT_THAT(whole.out, HasSubstr("3 rows, up to row 10"));
+  trail.rows[1].user = "eve";
+  const CommandResult broken = Capture([&] { return Audit(session, options); });
+  EXPECT_EQ(broken.exit, 1);
+  EXPECT_THAT(broken.err, HasSubstr("row 9 was changed"));
+  EXPECT_THAT(broken.out, HasSubstr("eve"));
+  options.user = "ada";
+  EXPECT_EQ(Capture([&] { return Audit(session, options); }).exit, 2)
+      << "a filter would leave rows out";
+}
+
+TEST_F(CliJobs, TheAuditTrailIsExportedAsJsonLines) {
+  const AuditServer trail;
+  answer_ = [&](const FakeRequest& request) { return trail.Answer(request.target); };
+  Session session = Connect();
+  AuditOptions options;
+  options.export_file = "-";
+  options.verb = "create";
+  const CommandResult ran = Capture([&] { return Audit(session, options); });
+  EXPECT_EQ(ran.exit, 0) << ran.err;
+  EXPECT_EQ(std::count(ran.out.begin(), ran.out.end(), '\n'), 3);
+  EXPECT_THAT(ran.out, HasSubstr("\"object\":\"job/team-a/2\""));
+  EXPECT_EQ(server_.requests().back().target, "/v1/audit?verb=create&limit=5000&page_token=9");
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ using testing::FakeServer;
 Settings For(const FakeServer& server) {
   Settings out;
   out.server.port = server.port();
-  out.user = "alice";
+  out.as_user = "alice";
   return out;
 }
 
@@ -119,7 +119,7 @@ TEST(ApiClient, SendsWhoAsksTheTokenAndTheKey) {
   ApiClient api(settings);
   ASSERT_TRUE(api.Send({"POST", "/v1/x", "{\"a\":1}", "key-1"}).ok());
   const FakeRequest request = server.requests().at(0);
-  EXPECT_EQ(request.Header("x-muster-user"), "alice");
+  EXPECT_EQ(request.Header("impersonate-user"), "alice");
   EXPECT_EQ(request.Header("authorization"), "Bearer s3cret");
   EXPECT_EQ(request.Header("idempotency-key"), "key-1");
   EXPECT_EQ(request.Header("content-type"), "application/json");

@@ -168,7 +168,7 @@ TEST_F(Sbatch, ExportsWhatIsAskedFor) {
       slurm("SLURM_JOB_ID", "5");
   Run({script_});
   Run({"--export=NONE", script_});
-  Run({"--export=MY_VARIABLE,B=2", script_});
+  Run({"--export=MY_VARIABLE,B=2,MUSTER_TOKEN", script_});
   EXPECT_EQ(Body(0).at("environment").at("MY_VARIABLE").as_string(), "v");
   EXPECT_FALSE(Body(0).at("environment").as_object().contains("MUSTER_TOKEN"))
       << "stored manifests hold no token";
@@ -177,6 +177,13 @@ TEST_F(Sbatch, ExportsWhatIsAskedFor) {
   EXPECT_EQ(Body(2).at("environment").at("B").as_string(), "2");
   EXPECT_EQ(Body(2).at("environment").at("MY_VARIABLE").as_string(), "v");
   EXPECT_FALSE(Body(2).at("environment").as_object().contains("PATH"));
+  EXPECT_FALSE(Body(2).at("environment").as_object().contains("MUSTER_TOKEN"))
+      << "not even if it is named";
+  std::size_t next = 3;
+  for (const char* list : {"ALL,MUSTER_TOKEN=given", "MUSTER_TOKEN=given", "ALL,MUSTER_TOKEN"}) {
+    Run({std::string("--export=") + list, script_});
+    EXPECT_FALSE(Body(next++).at("environment").as_object().contains("MUSTER_TOKEN")) << list;
+  }
 }
 
 struct BadCase {

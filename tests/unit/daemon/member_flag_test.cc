@@ -54,6 +54,19 @@ TEST(MemberFlag, RefusesTheRestInOneSentence) {
   }
 }
 
+// Rule U62.
+TEST(LocalFlag, TakesTheAccountsOfItsJobs_AndRefusesTheRest) {
+  const auto cluster = ParseClusterFlag("desk,cpu=4,job-account=batch,root-jobs=never", false);
+  ASSERT_TRUE(cluster.ok()) << cluster.error().detail;
+  EXPECT_EQ(cluster->job_account, "batch");
+  EXPECT_EQ(cluster->root_jobs, false);
+  EXPECT_EQ(ParseClusterFlag("desk,root-jobs=submitter", false)->root_jobs, true);
+  EXPECT_EQ(ParseClusterFlag("desk", false)->root_jobs, std::nullopt);
+  for (const char* wrong : {"desk,root-jobs=always", "desk,root-jobs=", "desk,job-account="})
+    EXPECT_FALSE(ParseClusterFlag(wrong, false).ok()) << wrong;
+  EXPECT_FALSE(ParseClusterFlag("desk,root-jobs=never", true).ok()) << "jobs there only sleep";
+}
+
 TEST(MemberFlag, EveryProblemIsToldAtOnce_AndNamesAreUniqueOverAllKinds) {
   const char* arguments[] = {"musterd", "--local-cluster=a", "--member-cluster=a,kubeconfig=/k",
                              "--member-cluster=b,kubeconfig=/k,dispatch=no", "--member-cluster=c"};

@@ -3,6 +3,8 @@
 // cases.
 #include "tests/unit/engine/dispatch_cases.h"
 
+#include <cstdio>
+
 namespace muster::test {
 namespace {
 
@@ -826,6 +828,55 @@ TEST_F(StaleLeader, OnAMemberThatIsAheadOfTheDatabaseNothingIsCollected) {
   world.members.objects[key].sequence = world.engine->View()->last_seq + 1'000'000;
   Collect();
   EXPECT_TRUE(world.members.objects.contains(key)) << "so is it itself";
+}
+
+// Member west is in strange hands: it reports objects with the marks, the number, the name and even
+// the uid of a job on east, in every phase.
+TEST_F(DispatchCases, S26_AForgedReportOfAnotherMembersJob_ChangesNothing) {
+  AddMember("west");
+  const JobId id = Running();
+  const DispatchKey own = world.KeyOf(id);
+  DispatchKey forged = own;
+  forged.cluster = own.cluster == "east" ? "west" : "east";
+  const FakeMembers::Object real = world.members.objects.at(own);
+  foreign = {real.uid, "copy"};
+  int reports = 0;
+  for (const char* uid : {real.uid.c_str(), "copy"}) {
+    for (const RemotePhase phase :
+         {RemotePhase::kSuspended, RemotePhase::kPending, RemotePhase::kRunning,
+          RemotePhase::kSucceeded, RemotePhase::kFailed, RemotePhase::kMissing}) {
+      world.members.objects[forged] = real;
+      world.members.objects[forged].uid = uid;
+      world.members.objects[forged].phase = phase;
+      world.members.Say(forged);
+      world.Settle();
+      List(forged.cluster);
+      ++reports;
+      EXPECT_EQ(world.StateOf(id), JobState::kRunning) << uid;
+      EXPECT_EQ(world.Job(id)->attempt, 1);
+      EXPECT_EQ(RowOf(id), DispatchState::kRunning);
+      EXPECT_EQ(world.members.acknowledged.count(own), 0U);
+    }
+  }
+  world.members.objects.erase(forged);
+  Collect(forged.cluster);
+  EXPECT_EQ(world.StateOf(id), JobState::kRunning) << "its absence there proves nothing";
+  // What only a database that was set back would explain.
+  DispatchKey ahead = forged;
+  ahead.attempt = own.attempt + 1;
+  world.members.objects[ahead] = real;
+  world.members.objects[ahead].uid = "ahead";
+  foreign.insert("ahead");
+  world.members.Say(ahead);
+  Collect(forged.cluster);
+  ++reports;
+  EXPECT_EQ(world.StateOf(id), JobState::kRunning);
+  EXPECT_EQ(world.Job(id)->attempt, 1);
+  world.members.objects.erase(ahead);
+  std::printf("S26: %d forged reports of another member's job, 0 changed it\n", reports);
+  ASSERT_TRUE(world.members.End(own, RemotePhase::kSucceeded));
+  world.Run();
+  EXPECT_EQ(world.StateOf(id), JobState::kSucceeded) << "its own member is believed";
 }
 
 TEST_F(DispatchCases, AnOrphanIsRemovedAfterAWhile) {

@@ -208,6 +208,10 @@ TEST(ConfigurationPermissionsTest, AreInTheRole_AndAreNotDemanded) {
       EXPECT_NE(std::find(useful.begin(), useful.end(), one), useful.end()) << verb;
     }
   }
+  for (const char* verb : {"list", "watch"}) {
+    const Permission all_secrets{"", "secrets", "", verb};
+    EXPECT_EQ(std::find(useful.begin(), useful.end(), all_secrets), useful.end()) << "S26";
+  }
   const Permission leftovers{"apps", "statefulsets", "", "delete"};
   EXPECT_NE(std::find(useful.begin(), useful.end(), leftovers), useful.end())
       << "what a LeaderWorkerSet may leave behind";

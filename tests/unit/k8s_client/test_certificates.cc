@@ -73,6 +73,31 @@ Authority::Authority(const std::string& name) : impl_(std::make_unique<Impl>()) 
 Authority::~Authority() = default;
 const std::string& Authority::certificate_pem() const { return impl_->pem; }
 
+std::string Authority::Revoke(const std::vector<Identity>& revoked, long to_s) const {
+  const std::unique_ptr<X509_CRL, decltype(&X509_CRL_free)> list(X509_CRL_new(), &X509_CRL_free);
+  const std::unique_ptr<ASN1_TIME, decltype(&ASN1_TIME_free)> time(ASN1_TIME_new(),
+                                                                   &ASN1_TIME_free);
+  X509_CRL_set_version(list.get(), 1);
+  X509_CRL_set_issuer_name(list.get(), X509_get_subject_name(impl_->certificate.get()));
+  X509_gmtime_adj(time.get(), -60);
+  X509_CRL_set1_lastUpdate(list.get(), time.get());
+  for (const Identity& one : revoked) {
+    const std::unique_ptr<BIO, decltype(&BIO_free)> text(
+        BIO_new_mem_buf(one.certificate_pem.data(), static_cast<int>(one.certificate_pem.size())),
+        &BIO_free);
+    const Certificate certificate(PEM_read_bio_X509(text.get(), nullptr, nullptr, nullptr),
+                                  &X509_free);
+    X509_REVOKED* entry = X509_REVOKED_new();
+    X509_REVOKED_set_serialNumber(entry, X509_get_serialNumber(certificate.get()));
+    X509_REVOKED_set_revocationDate(entry, time.get());
+    MUSTER_CHECK(X509_CRL_add0_revoked(list.get(), entry) == 1);
+  }
+  X509_gmtime_adj(time.get(), to_s);
+  X509_CRL_set1_nextUpdate(list.get(), time.get());
+  MUSTER_CHECK(X509_CRL_sign(list.get(), impl_->key.get(), EVP_sha256()) > 0);
+  return Pem([&](BIO* out) { return PEM_write_bio_X509_CRL(out, list.get()); });
+}
+
 Identity Authority::Issue(const std::string& common_name, const std::string& names, long from_s,
                           long to_s) const {
   const Key key = NewKey();

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace muster::k8s::test {
 
@@ -20,6 +21,9 @@ class Authority {
   /// seconds from now.
   Identity Issue(const std::string& common_name, const std::string& names, long from_s = -3600,
                  long to_s = 3600) const;
+  /// A list of revocations with these certificates of its own, as PEM text. It ends in `to_s`
+  /// seconds.
+  std::string Revoke(const std::vector<Identity>& revoked, long to_s = 3600) const;
 
  private:
   struct Impl;

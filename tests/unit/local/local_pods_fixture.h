@@ -61,7 +61,7 @@ class LocalPods : public ::testing::Test {
     keys_.push_back(NewKey("alpha"));
     return keys_.back();
   }
-  /// Runs a Job with this spec to its end.
+  /// Runs a Job with this spec, which submitter_ has submitted, to its end.
   Observation RunJob(const std::string& job_spec, std::vector<ManifestText> dependents = {}) {
     const DispatchKey key = Key();
     DispatchOrder order =
@@ -69,9 +69,16 @@ class LocalPods : public ::testing::Test {
                 R"({"apiVersion":"batch/v1","kind":"Job","metadata":{"name":"j"},"spec":{)" +
                     job_spec + "}}");
     order.dependents = std::move(dependents);
+    order.account = submitter_;
     const Result<RemoteRef> ref = Ensure(*backend_, order);
-    EXPECT_TRUE(ref.ok()) << ref.error().detail;
-    return sink_.AwaitEnd(key);
+    if (ref.ok()) return sink_.AwaitEnd(key);
+    // Refused at once, as the dispatcher reports it.
+    EXPECT_EQ(ref.error().code, Code::kInvalidArgument) << ref.error().detail;
+    Observation refused;
+    refused.key = key;
+    refused.phase = RemotePhase::kFailed;
+    refused.message = ref.error().detail;
+    return refused;
   }
   /// Runs a Job with this pod spec to its end.
   Observation RunPod(const std::string& pod_spec,
@@ -86,6 +93,7 @@ class LocalPods : public ::testing::Test {
     return log.ok() ? log->data : "error: " + log.error().detail;
   }
 
+  std::optional<std::uint32_t> submitter_ = ::geteuid();
   TemporaryDirectory directory_;
   TestClock clock_;
   TestTimers timers_;

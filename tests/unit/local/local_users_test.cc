@@ -1,6 +1,11 @@
 // Files, directories and volumes that a job names are accessed with the rights of the job's user.
 // The tests use real users when they run as root; otherwise another user must be refused.
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include <atomic>
+#include <thread>
 
 #include "tests/unit/local/local_pods_fixture.h"
 
@@ -214,6 +219,191 @@ TEST_F(LocalUsers, WhoMustNotBeRoot_IsNotRunAsRoot) {
   }
 }
 
+TEST_F(LocalUsers, AJobRunsAsItsSubmitter_WithTheAccountsNameAndHome) {
+  if (!Root()) {
+    submitter_ = kStranger;
+    EXPECT_TRUE(RefusedWithoutRoot(Run(Sh("true"))));
+    submitter_.reset();
+    EXPECT_TRUE(RefusedWithoutRoot(Run(Sh("true"))));
+    return;
+  }
+  submitter_ = 65534;
+  const Observation end = Run(Sh("id -u; id -g; echo $USER $LOGNAME $HOME"));
+  EXPECT_EQ(end.phase, RemotePhase::kSucceeded) << end.message << Log();
+  EXPECT_EQ(Log(), "65534\n65534\nnobody nobody /\n");
+  submitter_ = kStranger;
+  EXPECT_EQ(Run(Sh("id -u")).phase, RemotePhase::kSucceeded);
+  EXPECT_EQ(Log(), "65533\n") << "a user without an entry in passwd";
+  submitter_.reset();
+  EXPECT_EQ(Run(Sh("id -u")).phase, RemotePhase::kSucceeded);
+  EXPECT_EQ(Log(), "65534\n") << "a submitter without an account: the member's job account";
+}
+
+TEST_F(LocalUsers, AJobThatAsksForAnotherUser_IsRefusedBeforeItRuns) {
+  if (!Root()) {
+    EXPECT_TRUE(RefusedWithoutRoot(RunAsNobody(Sh("true"))));
+    return;
+  }
+  submitter_ = kStranger;
+  for (const char* asked : {"0", "65534", "1"}) {
+    const Observation end =
+        Run(R"("securityContext":{"runAsUser":)" + std::string(asked) + "}," + Sh("id -u"));
+    ExpectRefused(end, "securityContext.runAsUser " + std::string(asked));
+  }
+  ExpectRefused(Run(R"("securityContext":{"runAsGroup":0},)" + Sh("id -g")),
+                "securityContext.runAsGroup 0");
+  ExpectRefused(Run(R"("securityContext":{"supplementalGroups":[42]},)" + Sh("id -G")),
+                "securityContext.supplementalGroups 42");
+  ExpectRefused(Run(R"("containers":[{"name":"main","command":["id"],)"
+                    R"("securityContext":{"runAsUser":0}}])"),
+                "container main: securityContext.runAsUser 0");
+}
+
+TEST_F(LocalUsers, WhereRootMayNot_RootsJobsRunAsTheJobAccount) {
+  if (!Root()) {
+    EXPECT_TRUE(RefusedWithoutRoot(RunAsNobody(Sh("true"))));
+    return;
+  }
+  backend_->Stop();
+  backend_.reset();
+  LocalOptions options = Options();
+  options.state_dir = open_ + "/never";
+  options.clusters.front().root_jobs = false;
+  Open(options);
+  EXPECT_EQ(Run(Sh("id -u")).phase, RemotePhase::kSucceeded);
+  EXPECT_EQ(Log(), "65534\n");
+  ExpectRefused(Run(R"("securityContext":{"runAsUser":0},)" + Sh("id -u")), "root-jobs=submitter");
+}
+
+// Rule U63.
+TEST_F(LocalUsers, AUserOtherThanRoot_HasNoCapabilities_AndMayNotAskTheKernelForMore) {
+  if (Root()) submitter_ = 65534;
+  const Observation end =
+      Run(Sh("grep -E 'Cap(Inh|Prm|Eff|Amb)' /proc/self/status | sort -u -k2 | cut -f2; "
+             "grep -E 'NoNewPrivs|Seccomp:' /proc/self/status; ulimit -c; "
+             "unshare --user true 2>/dev/null || echo no user namespace"));
+  EXPECT_EQ(end.phase, RemotePhase::kSucceeded) << end.message << Log();
+  EXPECT_EQ(Log(), "0000000000000000\nNoNewPrivs:\t1\nSeccomp:\t2\n0\nno user namespace\n");
+}
+
+// Calls that Linux answers otherwise to a user without capabilities: only the filter refuses them
+// so.
+TEST_F(LocalUsers, TheFilterOfSystemCalls_RefusesWhatTheTableNames) {
+  struct Call {
+    const char* what;
+    long number;
+    std::string arguments;
+    int error;
+  };
+  const Call calls[] = {{"a name in the user's keyring", SYS_keyctl, "0,-3,0", EPERM},
+                        {"a key", SYS_add_key, "0,0,0,0,0", EPERM},
+                        {"rings of requests", SYS_io_uring_setup, "1,0", EPERM},
+                        {"page faults", SYS_userfaultfd, "1", EPERM},
+                        {"counters", SYS_perf_event_open, "0,0,-1,-1,0", EPERM},
+                        {"a tree of mounts", SYS_open_tree, "-1,0,0", EPERM},
+                        {"a process whose flags no filter sees", SYS_clone3, "0,0", ENOSYS},
+                        {"nothing but its own number", SYS_getpid, "", 0}};
+  std::string script, expected;
+  for (const Call& call : calls) {
+    script += "$!=0; syscall(" + std::to_string(call.number) +
+              (call.arguments.empty() ? "" : "," + call.arguments) + "); print 0+$!, qq( " +
+              call.what + "\\n); ";
+    expected += std::to_string(call.error) + " " + call.what + "\n";
+  }
+  if (Root()) submitter_ = 65534;
+  const Observation end =
+      Run(R"("containers":[{"name":"main","command":["perl","-e",")" + script + R"("]}])");
+  EXPECT_EQ(end.phase, RemotePhase::kSucceeded) << end.message << Log();
+  EXPECT_EQ(Log(), expected);
+}
+
+// What a volume covers is the user's from then on, and the supervisor still works as root.
+class LocalCovers : public LocalUsers {
+ protected:
+  void SetUp() override {
+    LocalUsers::SetUp();
+    inner_ = Directory("closed", 0700) + "/inner";
+    Directory("closed/inner", 0755);
+    File("closed/inner/f", "of root\n", 0644);
+  }
+  // A pod of nobody. `prepare`: a script that fills the volume v, at /w, before the main container
+  // begins; `mounts`: the main container's.
+  Observation RunCovered(const std::string& prepare, const std::string& script,
+                         const std::string& mounts) {
+    return RunAsNobody(
+        R"("volumes":[{"name":"v","emptyDir":{}},{"name":"q","emptyDir":{}}],"initContainers":[{"name":"prepare","command":["sh","-ec",")" +
+        prepare + R"("],"volumeMounts":[{"name":"v","mountPath":"/w"}]}],)" +
+        Sh(script, R"(,"volumeMounts":[)" + mounts + "]"));
+  }
+  static std::string At(const std::string& volume, const std::string& path) {
+    return R"({"name":")" + volume + R"(","mountPath":")" + path + "\"}";
+  }
+  // $at: the pod's working directory as a path in a volume that is put over the state directory;
+  // what is above it is made, with all that the supervisor looks for there.
+  std::string Here() const {
+    return "here=`pwd`; at=/w$${here#" + open_ +
+           "/state}; up=`dirname $at`; mkdir -p $up; touch $up/../../hosts; ";
+  }
+
+  std::string inner_;  // readable by everybody, in a directory that only root may enter
+};
+
+TEST_F(LocalCovers, AVolumeOverProc_DoesNotChooseWhatIsMountedAfterIt) {
+  const Observation end = RunCovered(
+      "mkdir -p /w/self/fd; for n in `seq 3 99`; do ln -s " + inner_ + " /w/self/fd/$n; done",
+      "echo mine > /srv/mine; cat /srv/mine; cat /srv/f; true",
+      At("v", "/proc") + "," + At("q", "/srv"));
+  if (RefusedWithoutRoot(end)) return;
+  EXPECT_EQ(end.phase, RemotePhase::kSucceeded) << end.message;
+  EXPECT_EQ(Log("main").find("of root"), std::string::npos) << Log("main");
+  EXPECT_EQ(Log("main").find("mine\n"), 0u) << Log("main");
+}
+
+TEST_F(LocalCovers, AVolumeOverThePodsDirectory_IsEnteredAsTheUser) {
+  const Observation end =
+      RunCovered(Here() + "ln -s " + inner_ + " $at", "cat f", At("v", open_ + "/state"));
+  if (RefusedWithoutRoot(end)) return;
+  ExpectRefused(end, "the pod's directory is gone: Permission denied");
+  EXPECT_EQ(Log("main").find("of root"), std::string::npos);
+}
+
+TEST_F(LocalCovers, AVolumeOverThePodsDirectory_DoesNotLeadTheSupervisorsOwnMountsElsewhere) {
+  const std::string target = Directory("target", 0755), roots = Directory("those-of-root", 0755);
+  const Observation end = RunCovered(Here() + "mkdir $at; ln -s " + target + " $up/mounts",
+                                     "touch " + roots + "/point/x && echo done",
+                                     At("v", open_ + "/state") + "," + At("q", roots + "/point"));
+  if (RefusedWithoutRoot(end)) return;
+  EXPECT_EQ(end.phase, RemotePhase::kSucceeded) << end.message;
+  EXPECT_EQ(Log("main"), "done\n");
+  EXPECT_TRUE(std::filesystem::is_empty(target)) << "made as root where the user's link led";
+  EXPECT_FALSE(std::filesystem::exists(roots + "/point"));
+}
+
+// The user exchanges a directory of its own with a link to one of root's as fast as it can.
+TEST_F(LocalCovers, DirectoriesThatAreExchangedMeanwhile_LeaveNothingInThoseOfRoot) {
+  const std::string home = Directory("home", 0755, true), roots = Directory("roots", 0755);
+  Directory("home/a", 0755, true);
+  std::filesystem::create_directory_symlink(roots, home + "/b");
+  std::atomic<bool> over = false;
+  std::thread exchanging([&] {
+    while (!over) {
+      ::syscall(SYS_renameat2, AT_FDCWD, (home + "/a").c_str(), AT_FDCWD, (home + "/b").c_str(),
+                2U /* RENAME_EXCHANGE */);
+    }
+  });
+  const std::string mounts = At("v", home + "/a/one/two") + "," + At("q", home + "/a/three");
+  bool refused = false;
+  for (int i = 0; i < 20 && !refused; ++i) {
+    refused = RefusedWithoutRoot(
+        RunAsNobody(R"("volumes":[{"name":"v","emptyDir":{}},{"name":"q","emptyDir":{}}],)" +
+                    Sh("touch " + home + "/a/one/two/x " + home + "/a/three/x; true",
+                       R"(,"volumeMounts":[)" + mounts + "]")));
+  }
+  over = true;
+  exchanging.join();
+  EXPECT_TRUE(std::filesystem::is_empty(roots));
+}
+
 class LocalSecrets : public LocalUsers {
  protected:
   static std::vector<ManifestText> Secret() {
@@ -259,7 +449,13 @@ TEST_F(LocalSecrets, ASecret_IsTheJobsUsersAlone) {
   const std::filesystem::path pod_dir = key.parent_path().parent_path().parent_path();
   EXPECT_EQ(ModeOf(pod_dir), Root() ? 0711u : 0700u);
   EXPECT_EQ(ModeOf(pod_dir / "log"), 0700u);
-  for (std::filesystem::path up = pod_dir.parent_path(); up != open_; up = up.parent_path())
+  // The attempt's own directory lets the job's user pass, and where the file system has access
+  // lists nobody else; its files are the daemon's alone.
+  const std::filesystem::path attempt = pod_dir.parent_path().parent_path();
+  EXPECT_EQ(ModeOf(attempt) & 0066u, 0u);
+  EXPECT_EQ(ModeOf(attempt / "attempt.json"), 0600u);
+  EXPECT_EQ(ModeOf(pod_dir / "status.json"), 0600u);
+  for (std::filesystem::path up = attempt.parent_path(); up != open_; up = up.parent_path())
     EXPECT_EQ(ModeOf(up), 0711u) << up;
   EXPECT_FALSE(Root() && StrangerReads(key));
 }

@@ -137,11 +137,24 @@ TEST(RestJobs, BodiesAreJsonOrYamlAndNothingElse) {
   EXPECT_EQ(api.Ask("POST", kJobs, std::string((1 << 20) + 1, ' ')).status, 413);
 }
 
-TEST(RestJobs, ABadUserNameReachesNoHandler) {
+TEST(RestJobs, TwoNamesToActAsReachNoHandler) {
   ApiWorld api;
   RawClient client(api.server.port());
-  client.Send("GET /v1/jobs HTTP/1.1\r\nHost: localhost\r\nX-Muster-User: a b\r\n\r\n");
-  EXPECT_EQ(client.Read().status, 401);
+  client.Send(
+      "GET /v1/jobs HTTP/1.1\r\nHost: localhost\r\nX-Muster-User: a\r\n"
+      "Impersonate-User: b\r\n\r\n");
+  EXPECT_EQ(client.Read().status, 400);
+}
+
+TEST(RequestIds, AreTakenOverIfTheyAreSane_AndElseMade) {
+  ApiWorld api;
+  EXPECT_NE(
+      api.Ask("GET", "/livez", "", "X-Request-Id: a.b-1\r\n").head.find("X-Request-Id: a.b-1\r\n"),
+      std::string::npos);
+  const std::string made = api.Ask("GET", "/livez", "", "X-Request-Id: a b\r\n").head;
+  EXPECT_NE(made.find("X-Request-Id: "), std::string::npos) << made;
+  EXPECT_EQ(made.find("X-Request-Id: a b"), std::string::npos) << made;
+  EXPECT_NE(made, api.Ask("GET", "/livez").head);
 }
 
 TEST(RestJobs, ABatchAnswersPerItemInOrder) {
@@ -379,6 +392,18 @@ TEST(RestEvents, AFollowerResumesFromItsNumberAndThenLives) {
   ASSERT_TRUE(late.ReadUntil(": following from 1000000"));
   EXPECT_EQ(late.buffer().find("JobAccepted"), std::string::npos);
   EXPECT_EQ(api.Get("/v1/events?since=x").status, 400);
+}
+
+TEST(RestEvents, AStreamWhoseCredentialIsRevokedEndsWithin5s_AndSaysWhy) {
+  ApiWorld api;
+  RawClient client(api.server.port());
+  client.Send("GET /v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  ASSERT_TRUE(client.ReadUntil(": following"));
+  const auto revoked = std::chrono::steady_clock::now();
+  api.authenticator.good = false;
+  EXPECT_TRUE(client.ReadUntil(": the stream ends: the credentials were revoked\n"));
+  EXPECT_TRUE(client.ReadUntil("0\r\n\r\n"));
+  EXPECT_LE(std::chrono::steady_clock::now() - revoked, std::chrono::seconds(5));
 }
 
 TEST(RestEvents, StreamsAreCountedAndGivenBack) {

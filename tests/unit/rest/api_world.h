@@ -64,7 +64,7 @@ class ApiWorld {
       : w(std::move(options)),
         service(*w.world.engine, w.world.store, w.world.random, w.authorizer,
                 [this](const std::string&) { return &backend; }),
-        server(service, *w.world.metrics, {"127.0.0.1", 0, 2}) {
+        server(service, *w.world.metrics, authenticator, {"127.0.0.1", 0, 2}) {
     const Status started = server.Start();
     MUSTER_CHECK(started.ok());
     engine = std::jthread([this](std::stop_token stop) { w.world.engine->Run(stop); });
@@ -97,6 +97,7 @@ class ApiWorld {
   ServiceWorld w;
   LogBackend backend;
   api::SchedulerService service;
+  FixedAuthenticator authenticator;
   api::RestServer server;
   std::jthread engine;
 };

@@ -11,7 +11,10 @@
 #include <array>
 #include <future>
 #include <optional>
+#include <utility>
+#include <vector>
 
+#include "schedd/base/limits.h"
 #include "schedd/telemetry/metrics.h"
 
 namespace muster::rest {
@@ -30,7 +33,7 @@ std::string Get(const std::string& path) {
 }
 
 // The server's end and the client's end of a pair of sockets. /say/{word} answers at once, /kept
-// when the test says so.
+// when the test says so; /where and /pool say whether their handler may wait.
 class ConnectionTest : public ::testing::Test {
  protected:
   ConnectionTest() {
@@ -38,10 +41,17 @@ class ConnectionTest : public ::testing::Test {
     EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends.data()), 0);
     client_ = ends[0];
     const SyncHandler say = [](Request& request) { return Text(request.params[0]); };
+    const SyncHandler where = [](Request& request) {
+      return Text(request.may_wait ? "on the pool" : "on the reading thread");
+    };
+    const auto may_block = [](const Request& request) { return request.Query("ask") != nullptr; };
     const AsyncHandler keep = [this](Request&, Responder respond) { kept_ = std::move(respond); };
     host_ = std::make_shared<ConnectionHost>(
         RouteTable({{Method::kGet, "/say/{word}", auth::Verb::kGet, "x", 0, Run::kInline, say},
-                    {Method::kGet, "/kept", auth::Verb::kGet, "x", 0, Run::kInline, keep}}),
+                    {Method::kGet, "/kept", auth::Verb::kGet, "x", 0, Run::kInline, keep},
+                    {Method::kGet, "/where", auth::Verb::kGet, "x", 0, Run::kInline, where, false,
+                     Access::kService, may_block},
+                    {Method::kGet, "/pool", auth::Verb::kGet, "x", 0, Run::kPool, where}}),
         metrics_, 1);
     host_->forget = [](const Connection*) {};
     host_->answered = [] {};
@@ -109,6 +119,57 @@ TEST_F(ConnectionTest, AnEndWithNothingOrHalfARequest_ClosesAtOnce) {
     EXPECT_EQ(got_, "") << sent;
     EXPECT_EQ(host_->held_bytes, 0) << sent;
     EXPECT_EQ(host_->active, 0) << sent;
+  }
+}
+
+// The connections of one peer share what it holds; /say takes no body, but headers are held too.
+TEST_F(ConnectionTest, APeerWithTooManyHalfSentRequests_IsRefused_AndOthersAreNot) {
+  const auto greedy = std::make_shared<HeldBytes>(limits::kHalfSentBytesPerPeer);
+  const auto modest = std::make_shared<HeldBytes>(0);
+  const auto send_half = [this](std::shared_ptr<HeldBytes> held) {
+    std::array<int, 2> ends{};
+    EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends.data()), 0);
+    ::close(std::exchange(client_, ends[0]));
+    got_.clear();
+    connection_ = std::make_shared<Connection>(ends[1], host_, nullptr, std::move(held));
+    connection_->OnBytes("GET /say/one HTTP/1.1\r\nHost: ");
+  };
+  send_half(greedy);
+  EXPECT_TRUE(ReadUntil("too many half-sent requests")) << got_;
+  EXPECT_TRUE(got_.starts_with("HTTP/1.1 429 Too Many Requests\r\n")) << got_;
+  EXPECT_NE(got_.find("Retry-After: "), std::string::npos) << got_;
+  connection_->Close();
+  EXPECT_EQ(*greedy, limits::kHalfSentBytesPerPeer) << "what it held is given back";
+
+  for (const auto& other : {modest, std::shared_ptr<HeldBytes>()}) {
+    send_half(other);
+    connection_->OnBytes("localhost\r\n\r\n");
+    EXPECT_TRUE(ReadUntil("one")) << got_;
+    EXPECT_EQ(host_->held_bytes, 0);
+  }
+  EXPECT_EQ(*modest, 0);
+
+  // Behind an answer that is on its way nothing can be answered.
+  send_half(greedy);
+  EXPECT_TRUE(ReadUntil("429"));
+  *greedy = 0;
+  send_half(greedy);
+  connection_->OnBytes("localhost\r\n\r\n" + Get("/kept"));
+  EXPECT_TRUE(ReadUntil("one"));
+  *greedy = limits::kHalfSentBytesPerPeer;
+  connection_->OnBytes("GET /say/two HTTP/1.1\r\n");
+  EXPECT_TRUE(ReadUntil("")) << "closed";
+}
+
+TEST_F(ConnectionTest, ARequestMayWaitOnThePoolAndNowhereElse) {
+  const std::vector<std::pair<std::string, std::string>> table = {
+      {"/where", "on the reading thread"},
+      {"/where?ask=1", "on the pool"},
+      {"/pool", "on the pool"}};
+  for (const auto& [target, answer] : table) {
+    got_.clear();
+    connection_->OnBytes(Get(target));
+    EXPECT_TRUE(ReadUntil(answer)) << target << ": " << got_;
   }
 }
 

@@ -38,7 +38,7 @@ TEST(RequestReader, ReadsTheSameHoweverTheBytesAreCut) {
       for (Step step = reader.Next(); step == Step::kRequest; step = reader.Next()) {
         const ParsedRequest read = reader.Take();
         bodies.push_back(read.request.body);
-        users.push_back(read.request.user);
+        users.push_back(read.request.as_user);
       }
     }
     ASSERT_EQ(bodies, (std::vector<std::string>{"hello", "abcde", "hello"})) << piece;
@@ -57,10 +57,39 @@ TEST(RequestReader, PassesOnOnlyTheHeadersOfItsList) {
   const ParsedRequest read = reader.Take();
   EXPECT_EQ(read.request.content_type, "text/yaml ; charset=utf-8");
   EXPECT_EQ(read.request.idempotency_key, "k1");
-  EXPECT_EQ(read.request.user, "ada");
+  EXPECT_EQ(read.request.as_user, "ada");
   EXPECT_EQ(read.match.index, 0);
   EXPECT_TRUE(read.keep_alive);
   EXPECT_EQ(reader.Next(), Step::kNeedMore);
+}
+
+// rules U11, U13
+TEST(RequestReader, WhoSendsARequestCanBeReadInOneWayOnly) {
+  const RouteTable routes = Routes();
+  const std::string begin = "GET /echo HTTP/1.1\r\nHost: localhost\r\n";
+  for (const std::string header :
+       {"Authorization: a\r\nAuthorization: b\r\n", "Authorization:\r\n",
+        "X-Muster-User: a\r\nX-Muster-User: a\r\n", "Impersonate-User: a\r\nX-Muster-User: b\r\n",
+        "Impersonate-Uid: 0\r\n", "impersonate-extra-x: 0\r\n"}) {
+    RequestReader reader(routes);
+    reader.Feed(begin + header + "\r\n");
+    EXPECT_EQ(reader.Next(), Step::kRefused) << header;
+    EXPECT_EQ(reader.refusal().status, 400) << header;
+  }
+  RequestReader large(routes);
+  large.Feed(begin + "Authorization: " + std::string(13 << 10, 'a') + "\r\n\r\n");
+  EXPECT_EQ(large.Next(), Step::kRefused);
+  EXPECT_EQ(large.refusal().status, 431);
+}
+
+TEST(RequestReader, OverAUnixSocketAnyHostIsTaken) {
+  const RouteTable routes = Routes();
+  const std::string bytes = "POST /echo HTTP/1.1\r\nHost: muster\r\nContent-Length: 0\r\n\r\n";
+  RequestReader unix_socket(routes, true), tcp(routes);
+  unix_socket.Feed(bytes);
+  tcp.Feed(bytes);
+  EXPECT_EQ(unix_socket.Next(), Step::kRequest);
+  EXPECT_EQ(tcp.Next(), Step::kRefused);
 }
 
 TEST(RequestReader, RefusesTheBodyBeforeItComes) {
@@ -150,6 +179,56 @@ TEST(IsLocalAuthority, AddressesAndLocalhostPassNamesDoNot) {
         "localhost:", "localhost:x", "user@localhost", "127.1:80", "[localhost]:1"}) {
     EXPECT_FALSE(IsLocalAuthority(bad)) << bad;
   }
+}
+
+TEST(IsNamedAuthority, OnlyNamesOfTheServerPass) {
+  const std::vector<std::string> names = {"muster.example", "*.fleet.example", "127.0.0.1"};
+  for (const char* good :
+       {"muster.example", "MUSTER.example:8686", "a.fleet.example", "a.fleet.example:1"})
+    EXPECT_TRUE(IsNamedAuthority(good, names)) << good;
+  for (const char* bad : {"", "example", "muster.example.evil.org", "fleet.example",
+                          "a.b.fleet.example", ".fleet.example", "muster.example:x", "*"})
+    EXPECT_FALSE(IsNamedAuthority(bad, names)) << bad;
+}
+
+TEST(RequestReader, S10_WhatAPageOfAnotherSiteLoadsIsRefused_ToFollowALinkIsNot) {
+  const RouteTable routes({});
+  const auto step = [&](const std::string& method, const std::string& headers) {
+    RequestReader reader(routes);
+    reader.Feed(method + " / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n" + headers +
+                "\r\n");
+    return reader.Next();
+  };
+  for (const char* site : {"cross-site", "same-site", "something-new"}) {
+    const std::string header = "Sec-Fetch-Site: " + std::string(site) + "\r\n";
+    for (const char* method : {"GET", "HEAD", "POST", "PUT", "DELETE"}) {
+      EXPECT_EQ(step(method, header), Step::kRefused) << method << " " << site;
+      EXPECT_EQ(step(method, header + "Sec-Fetch-Mode: no-cors\r\n"), Step::kRefused);
+    }
+    EXPECT_EQ(step("POST", header + "Sec-Fetch-Mode: navigate\r\n"), Step::kRefused);
+    EXPECT_EQ(step("GET", header + "Sec-Fetch-Mode: navigate\r\n"), Step::kRequest);
+  }
+  for (const char* site : {"same-origin", "none"})
+    EXPECT_EQ(step("POST", "Sec-Fetch-Site: " + std::string(site) + "\r\n"), Step::kRequest);
+}
+
+TEST(RequestReader, OverTlsTheServersNamesAndItsOwnOriginPass) {
+  const RouteTable routes({});
+  const std::vector<std::string> names = {"muster.example"};
+  const auto step = [&](const std::string& headers, bool tls) {
+    RequestReader reader(routes);
+    if (tls) reader.ExpectHttps(&names);
+    reader.Feed("GET / HTTP/1.1\r\n" + headers + "\r\n");
+    return reader.Next();
+  };
+  const std::string host = "Host: muster.example:8686\r\n";
+  EXPECT_EQ(step(host, true), Step::kRequest);
+  EXPECT_EQ(step(host, false), Step::kRefused);
+  EXPECT_EQ(step("Host: evil.example\r\n", true), Step::kRefused);
+  EXPECT_EQ(step(host + "Origin: https://muster.example:8686\r\n", true), Step::kRequest);
+  for (const char* origin :
+       {"http://muster.example:8686", "https://muster.example", "https://evil.example", "null"})
+    EXPECT_EQ(step(host + "Origin: " + origin + "\r\n", true), Step::kRefused) << origin;
 }
 
 }  // namespace

@@ -8,51 +8,12 @@
 #include <utility>
 #include <vector>
 
-#include "api/auth/loopback.h"
-#include "api/rest/api_context.h"
-#include "api/rest/rest_server.h"
 #include "api/rest/routes.h"
-#include "tests/e2e/rest_probes/raw_client.h"
-#include "tests/support/engine_world.h"
+#include "tests/unit/rest/waiting_world.h"
 #include "tests/unit/service/service_world.h"
 
 namespace muster::test {
 namespace {
-
-using rest_probes::Answer;
-using rest_probes::RawClient;
-
-// The real routes over an engine that has not run.
-struct WaitingWorld {
-  WaitingWorld()
-      : random(1),
-        engine(store, clock, random, members, metrics, {}, {}),
-        service(engine, store, random, authorizer, {}),
-        server(service, metrics, {"127.0.0.1", 0, 2}),
-        context(service, metrics) {
-    const Status started = server.Start();
-    MUSTER_CHECK(started.ok());
-  }
-  ~WaitingWorld() { server.Stop(); }
-  Answer Ask(const std::string& method, const std::string& path) {
-    RawClient client(server.port());
-    const bool body = method != "GET" && method != "HEAD";
-    client.Send(method + " " + path + " HTTP/1.1\r\nHost: localhost\r\n" +
-                (body ? "Content-Length: 2\r\n\r\n{}" : "\r\n"));
-    return client.Read(method == "HEAD");
-  }
-
-  MemoryStore store;
-  FakeClock clock;
-  SeededRandom random;
-  FakeMembers members;
-  Metrics metrics;
-  auth::LoopbackAuthorizer authorizer;
-  Engine engine;
-  api::SchedulerService service;
-  api::RestServer server;
-  rest::ApiContext context;  // for the table only
-};
 
 // A path that the pattern matches: "/v1/jobs/{id}:hold" becomes "/v1/jobs/1:hold".
 std::string PathOf(std::string pattern) {
@@ -70,10 +31,22 @@ std::string PathOf(std::string pattern) {
 
 TEST(RestReadiness, BeforeTheDaemonIsReadyEveryRouteOfTheWorldIs503WithTheReason) {
   WaitingWorld world;
-  const std::set<std::string> open = {
-      "/",         "/livez", "/healthz", "/readyz",       "/metrics", "/openapi.yaml",
-      "/version",  "/api",   "/apis",    "/apis/{group}", "/api/v1",  "/apis/{group}/{version}",
-      "/v1/status"};
+  const std::set<std::string> open = {"/",
+                                      "/livez",
+                                      "/healthz",
+                                      "/readyz",
+                                      "/metrics",
+                                      "/openapi.yaml",
+                                      "/version",
+                                      "/api",
+                                      "/apis",
+                                      "/apis/{group}",
+                                      "/api/v1",
+                                      "/apis/{group}/{version}",
+                                      "/v1/status",
+                                      "/openapi/v3",
+                                      "/openapi/v3/api/v1",
+                                      "/openapi/v3/apis/{group}/{version}"};
   std::size_t of_the_world = 0;
   for (const rest::Route& route : rest::MusterRoutes(world.context)) {
     const std::string method(rest::MethodName(route.method));

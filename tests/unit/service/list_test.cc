@@ -45,7 +45,7 @@ TEST(ListJobs, JobsWhoseObjectIsGone_StayListedAsHistory_UnlessAskedNotTo) {
   EXPECT_EQ(page->items[0]->id, ended);
   EXPECT_EQ(page->items[0]->state, JobState::kSucceeded);
   EXPECT_TRUE(w.service.GetJob(w.alice, std::to_string(ended.value)).ok()) << "and sacct -j this";
-  EXPECT_EQ(w.service.Attempts(w.alice, {ended})->size(), 1u);
+  EXPECT_EQ(w.service.Attempts(w.alice, page->items)->size(), 1u);
   api::JobFilter objects;
   objects.include_deleted = false;
   EXPECT_TRUE(w.service.ListJobs(w.alice, objects, "", 10)->items.empty());
@@ -240,15 +240,20 @@ TEST(Audit, TheTrailIsReadOldestFirst_SinceATime_AndOnlyByWhoMay) {
   w.world.clock.Advance(60'000);
   const WallTime since = w.world.clock.WallNow();
   ASSERT_TRUE(w.world.Apply({ClusterQueueObject({.nominal = {{"cpu", 6000}}})}).ok());
-  const auto all = w.service.Audit(w.alice, {}, 100);
+  AuditQuery query;
+  query.last = true;
+  query.limit = 100;
+  const auto all = w.service.Audit(w.alice, query);
   ASSERT_TRUE(all.ok());
   ASSERT_GE(all->size(), 3U);
   EXPECT_EQ(all->back().object, "clusterqueue/cq");
-  EXPECT_EQ(w.service.Audit(w.alice, since, 100)->size(), 1U);
-  EXPECT_EQ(w.service.Audit(w.alice, {}, 2)->size(), 2U);
-  EXPECT_EQ(w.service.Audit(w.alice, {}, 2)->back().object, "clusterqueue/cq");
+  query.limit = 2;
+  EXPECT_EQ(w.service.Audit(w.alice, query)->size(), 2U);
+  EXPECT_EQ(w.service.Audit(w.alice, query)->back().object, "clusterqueue/cq");
+  query.since = since;
+  EXPECT_EQ(w.service.Audit(w.alice, query)->size(), 1U);
   w.authorizer.refused_user = "alice";
-  EXPECT_EQ(w.service.Audit(w.alice, {}, 100).error().code, Code::kPermissionDenied);
+  EXPECT_EQ(w.service.Audit(w.alice, query).error().code, Code::kPermissionDenied);
 }
 
 }  // namespace

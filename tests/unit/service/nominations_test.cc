@@ -77,11 +77,12 @@ TEST_F(NominationsTest, AMemberWithoutAQueueIsRefusedByNameAndNothingChanges) {
   EXPECT_TRUE(StateOf(*w.world.Job(id)).nominated.empty());
 }
 
-TEST_F(NominationsTest, WhoMayNotChangeTheJobMayNotNominate) {
+// A job that the caller may not see is answered as one that does not exist (rule U21).
+TEST_F(NominationsTest, WhoMayNotSeeTheJobMayNotNominate) {
   w.authorizer.refused_user = "alice";
   const auto refused = Nominate({"east"});
   ASSERT_FALSE(refused.ok());
-  EXPECT_EQ(refused.error().code, Code::kPermissionDenied);
+  EXPECT_EQ(refused.error().code, Code::kNotFound);
 }
 
 TEST_F(NominationsTest, WhatItWaitsForIsExplained) {

@@ -127,6 +127,38 @@ TEST(Objects, PostPutAndDelete_KeepKubernetesPreconditions) {
             Code::kNotFound);
 }
 
+TEST(Objects, AnAggregatedClusterRole_ShowsTheRulesThatItCollects) {
+  ServiceWorld w;
+  const auto role = [](const std::string& name, const std::string& rest) {
+    ObjectChange change;
+    change.kind = ObjectKind::kClusterRole;
+    change.name = name;
+    change.manifest =
+        R"({"apiVersion":"rbac.authorization.k8s.io/v1","kind":"ClusterRole","metadata":{"name":")" +
+        name + R"(","labels":{"part":")" + name + R"("}},)" + rest + "}";
+    return change;
+  };
+  ASSERT_TRUE(w.Change(role("part-a", R"("rules":[{"verbs":["get"],"apiGroups":["batch"],
+      "resources":["jobs"],"resourceNames":["j"]},{"verbs":["get"],"nonResourceURLs":["/m"]}])"))
+                  .ok());
+  ASSERT_TRUE(w.Change(role("all", R"("aggregationRule":{"clusterRoleSelectors":
+      [{"matchLabels":{"part":"part-a"}}]},"rules":[])"))
+                  .ok());
+  const json::value rules = Json(R"([{"verbs":["get"],"apiGroups":["batch"],"resources":["jobs"],
+      "resourceNames":["j"]},{"verbs":["get"],"nonResourceURLs":["/m"]}])");
+  EXPECT_EQ(Get(w, ObjectKind::kClusterRole, "", "all").at("rules"), rules);
+  const auto listed = w.service.ListObjects(w.alice, ObjectKind::kClusterRole, "");
+  ASSERT_EQ(listed->size(), 2u);
+  EXPECT_EQ(listed->front().at("rules"), rules);
+  // What a client read and puts back changes nothing.
+  ObjectChange again = role("all", R"("aggregationRule":{"clusterRoleSelectors":
+      [{"matchLabels":{"part":"part-a"}}]},"rules":)" +
+                                       WriteJson(rules));
+  const auto put = w.Change(again);
+  ASSERT_TRUE(put.ok()) << put.error().detail;
+  EXPECT_EQ((*put)[0].outcome, ApplyOutcome::kUnchanged);
+}
+
 TEST(Objects, Lists_AreOfOneKindAndNamespace) {
   ServiceWorld w;
   ASSERT_TRUE(w.world.Apply({LocalQueueObject("z", "cq")}).ok());
@@ -307,6 +339,29 @@ TEST(Clusters, FactsTellTheRoomOfMachines_AndTheirAge) {
   EXPECT_EQ(WriteJson(facts.at("machines").at("freeSlots").at("cpu")),
             R"([{"atLeast":"4","machines":3},{"atLeast":"2","machines":1},)"
             R"({"atLeast":"0","machines":2}])");
+}
+
+TEST(Objects, ATokenNeedsAnEndWithinAYear) {
+  ServiceWorld w;
+  const auto put = [&w](const std::string& expires) {
+    json::object spec{{"user", "alice"}, {"sha256", std::string(64, 'a')}};
+    if (!expires.empty()) spec["expires"] = expires;
+    ObjectChange change;
+    change.kind = ObjectKind::kAccessToken;
+    change.name = "t";
+    change.manifest = WriteJson(json::object{{"apiVersion", "muster.io/v1"},
+                                             {"kind", "AccessToken"},
+                                             {"metadata", json::object{{"name", "t"}}},
+                                             {"spec", std::move(spec)}});
+    const bool applied = w.Apply({Json(change.manifest)}, true).ok();
+    const auto changed = w.Change(std::move(change));
+    EXPECT_EQ(applied, changed.ok());
+    return changed.ok() ? "" : FieldsOf(changed.error());
+  };
+  const WallTime now = w.world.engine->WallNow();
+  EXPECT_EQ(put(""), "spec.expires");
+  EXPECT_EQ(put(FormatRfc3339(now.PlusSeconds(367LL * 24 * 3600))), "spec.expires");
+  EXPECT_EQ(put(FormatRfc3339(now.PlusSeconds(366LL * 24 * 3600))), "");
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "api/service/scheduler_service.h"
+#include "tests/support/allow_all.h"
 #include "tests/support/engine_world.h"
 
 namespace muster::test {
@@ -21,10 +22,11 @@ using api::SchedulerService;
 class ListAuthorizer final : public auth::Authorizer {
  public:
   std::string refused_user;
-  Status Authorize(const auth::Principal& who, auth::Verb,
-                   const auth::ResourceRef& what) const override {
-    if (who.user != refused_user) return Done{};
-    return Error{Code::kPermissionDenied, "not for you: " + std::string(what.kind)};
+  bool Allows(const auth::Principal& who, auth::Verb, const auth::ResourceRef&) const override {
+    return who.user != refused_user;
+  }
+  bool AllowsPath(const auth::Principal& who, auth::Verb, std::string_view) const override {
+    return who.user != refused_user;
   }
 };
 
@@ -102,7 +104,7 @@ class ServiceWorld {
 
   EngineWorld world;
   ListAuthorizer authorizer;
-  auth::Principal alice{"alice", "loopback"};
+  auth::Principal alice = Tester("alice");
   SchedulerService service;
 };
 

@@ -1,6 +1,5 @@
 #include <gtest/gtest.h>
 
-#include "api/auth/loopback.h"
 #include "api/service/submission.h"
 #include "tests/unit/service/service_world.h"
 
@@ -50,6 +49,39 @@ TEST(Submit, AJob_IsAnsweredWithItsRecord_AndItsManifestIsKept) {
   const Result<json::value> manifest = w.service.JobManifest(w.alice, job.id);
   ASSERT_TRUE(manifest.ok());
   EXPECT_EQ(manifest->at("spec"), JobManifest("train").at("spec"));
+}
+
+// Rule U60.
+TEST(Submit, AJobHasTheAccountOfItsSubmitter_AndRootsOnlyByTheKernelsWord) {
+  struct Case {
+    const char* method;
+    const char* impersonator;
+    std::optional<std::uint32_t> uid, account;
+  };
+  const Case cases[] = {{"unix", "", 1000U, 1000U},      {"loopback", "", 1000U, 1000U},
+                        {"munge", "", 1000U, 1000U},     {"token", "", 1000U, 1000U},
+                        {"unix", "root", 1000U, 1000U},  {"unix", "", 0U, 0U},
+                        {"loopback", "", 0U, 0U},        {"munge", "", 0U, std::nullopt},
+                        {"token", "", 0U, std::nullopt}, {"unix", "eve", 0U, std::nullopt},
+                        {"jwt", "", {}, std::nullopt}};
+  int number = 0;
+  for (const Case& one : cases) {
+    ServiceWorld w;
+    w.alice.method = one.method;
+    w.alice.impersonator = one.impersonator;
+    w.alice.uid = one.uid;
+    json::value manifest = JobManifest("train-" + std::to_string(++number));
+    // What a manifest says of accounts changes nothing.
+    manifest.at("metadata").as_object()["annotations"] =
+        json::object{{"account", "0"}, {"muster.io/account", "0"}};
+    const Result<SubmittedJob> submitted = w.Submit(manifest);
+    if (submitted.ok()) {
+      EXPECT_EQ(submitted->job->account, one.account) << one.method;
+    }
+    const Result<SubmittedJob> plain = w.Submit(JobManifest("plain"));
+    ASSERT_TRUE(plain.ok()) << plain.error().detail;
+    EXPECT_EQ(plain->job->account, one.account) << one.method << " " << one.impersonator;
+  }
 }
 
 TEST(Submit, SuspendTrue_IsHowQueuedJobsCome_AndNotAHold) {
@@ -268,16 +300,6 @@ TEST(Submit, ARefusedPrincipal_IsDenied_AndNothingHappens) {
   EXPECT_EQ(w.service.GetObject(w.alice, ObjectKind::kClusterQueue, "", "cq").error().code,
             Code::kPermissionDenied);
   EXPECT_EQ(w.Jobs(), 0u);
-}
-
-TEST(LoopbackPrincipal, TakesPlainNames_AndRefusesOthers) {
-  EXPECT_EQ(auth::LoopbackPrincipal("", false)->user, "anonymous");
-  EXPECT_EQ(auth::LoopbackPrincipal("a.b_c@d-1", false)->user, "a.b_c@d-1");
-  for (const std::string& bad :
-       {std::string("a b"), std::string("a\n"), std::string(65, 'a'), std::string("a/b")}) {
-    ASSERT_FALSE(auth::LoopbackPrincipal(bad, false).ok()) << bad;
-    EXPECT_EQ(auth::LoopbackPrincipal(bad, false).error().code, Code::kUnauthenticated);
-  }
 }
 
 json::object Script(const std::string& line) {

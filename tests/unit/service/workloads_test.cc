@@ -27,12 +27,13 @@ struct CheckedWorld : ServiceWorld {
   }
   Result<JobPtr> Answer(const json::value& wanted) {
     return Await([&](Callback<JobPtr> done) {
-      service.ReplaceWorkloadStatus(alice, Now(), Object(), wanted, std::move(done));
+      service.ReplaceWorkloadStatus(alice, auth::Verb::kUpdate, Now(), Object(), wanted,
+                                    std::move(done));
     });
   }
   Result<JobPtr> Edit(const json::value& wanted) {
     return Await([&](Callback<JobPtr> done) {
-      service.ReplaceJob(alice, Now(), Object(), wanted, std::move(done));
+      service.ReplaceJob(alice, auth::Verb::kUpdate, Now(), Object(), wanted, std::move(done));
     });
   }
   // The present object with this list of checks.
@@ -169,7 +170,7 @@ TEST(Checks, TheirControllerSaysWhetherTheyAreActive) {
     std::optional<Result<ObjectPtr>> answer;
     json::value wanted = Json(R"({"metadata":{"name":"budget"},"status":{}})");
     wanted.at("status").as_object()["conditions"] = Json(conditions);
-    w.service.ReplaceCheckStatus(w.alice, "budget", wanted,
+    w.service.ReplaceCheckStatus(w.alice, auth::Verb::kUpdate, "budget", wanted,
                                  [&](Result<ObjectPtr> done) { answer = std::move(done); });
     w.world.Settle();
     MUSTER_CHECK(answer.has_value());

@@ -14,7 +14,7 @@
 namespace muster::shapes {
 namespace {
 
-constexpr int kLastObjectKind = static_cast<int>(ObjectKind::kResourceEnvelope);
+constexpr int kLastObjectKind = static_cast<int>(ObjectKind::kAccessToken);
 constexpr int kLastShapeKind = static_cast<int>(ShapeKind::kWorkload);
 
 TEST(ObjectKinds, EveryKind_HasOneEntry) {
@@ -75,11 +75,13 @@ TEST(ObjectKinds, StoredStatuses_AreThoseOfChecksAndEvictions) {
                                            "ResourcePlacementEviction"}));
 }
 
-TEST(ObjectKinds, OfTheFleetsOwn_OnlyEnvelopesAreSent) {
+TEST(ObjectKinds, OfTheFleetsAndMustersOwn_OnlyEnvelopesAreSent) {
   for (const KindInfo* info : Kinds()) {
     const std::string name = info->name;
-    const bool fleet = std::string(info->group).ends_with("kubernetes-fleet.io");
-    EXPECT_EQ(info->sent, !fleet || name.ends_with("ResourceEnvelope")) << name;
+    const std::string group = info->group;
+    const bool own =
+        group.ends_with("kubernetes-fleet.io") || group == kAccessGroup || group == kMusterGroup;
+    EXPECT_EQ(info->sent, !own || name.ends_with("ResourceEnvelope")) << name;
   }
 }
 

@@ -173,8 +173,11 @@ TEST(PlacementObject, SelectorsOfAClusterResourcePlacementThatCannotBe) {
        "spec.resourceSelectors[1].kind: ResourceEnvelope lies in a namespace"},
       {"a member", "{group: cluster.kubernetes-fleet.io, version: v1beta1, kind: MemberCluster}",
        "spec.resourceSelectors[0].kind: MemberCluster is never placed"},
-      {"an object that Muster has not",
+      {"a role, which is for Muster itself",
        "{group: rbac.authorization.k8s.io, version: v1, kind: ClusterRole}",
+       "spec.resourceSelectors[0].kind: ClusterRole is for Muster itself and not sent: put that of "
+       "a member into a ClusterResourceEnvelope or ResourceEnvelope"},
+      {"an object that Muster has not", "{group: apps, version: v1, kind: Deployment}",
        "is no kind that Muster keeps: put it into a ClusterResourceEnvelope or ResourceEnvelope"},
       {"an unknown scope", ns + ", name: a, selectionScope: All}",
        "spec.resourceSelectors[0].selectionScope: must be one of"},

@@ -93,8 +93,17 @@ std::string ValueOf(const std::string& conninfo, const char* key) {
   return value;
 }
 
+TEST(MayHavePassword, OnlyOfWhatTheUrlItselfSays) {
+  for (const char* with : {"postgresql://ada:pw@h/muster", "postgresql://h/muster?password=pw",
+                           "host=h password='p w'", "host=h sslpassword=pw", "postgres//ada:pw@h"})
+    EXPECT_TRUE(MayHavePassword(with)) << with;
+  for (const char* without : {"postgresql:///muster", "postgresql://ada@h/password",
+                              "host=h passfile=/etc/muster/pgpass", "host=password"})
+    EXPECT_FALSE(MayHavePassword(without)) << without;
+}
+
 TEST(CompleteUrl, AddsWhatTheUrlDoesNotSay_AndChangesNothing) {
-  const std::string plain = CompleteUrl("postgresql://ada:se%27cr\et@h1,h2:5433/muster");
+  const std::string plain = CompleteUrl("postgresql://ada:se%27cr\et@h1,h2:5433/muster").value();
   EXPECT_EQ(ValueOf(plain, "host"), "h1,h2");
   EXPECT_EQ(ValueOf(plain, "user"), "ada");
   EXPECT_EQ(ValueOf(plain, "password"), "se'cr\et");
@@ -106,11 +115,16 @@ TEST(CompleteUrl, AddsWhatTheUrlDoesNotSay_AndChangesNothing) {
   EXPECT_EQ(ValueOf(plain, "keepalives_interval"), "2");
   EXPECT_EQ(ValueOf(plain, "keepalives_count"), "3");
   const std::string told =
-      CompleteUrl("host=h1 connect_timeout=9 target_session_attrs=any keepalives_count=7");
+      CompleteUrl("host=h1 connect_timeout=9 target_session_attrs=any keepalives_count=7").value();
   EXPECT_EQ(ValueOf(told, "connect_timeout"), "9");
   EXPECT_EQ(ValueOf(told, "target_session_attrs"), "any");
   EXPECT_EQ(ValueOf(told, "keepalives_count"), "7");
-  EXPECT_EQ(CompleteUrl("postgresql://["), "postgresql://[") << "connecting says what is wrong";
+  for (const char* wrong : {"postgresql://ada:hush@[", "postgres//ada:hush@host/muster"}) {
+    const Result<std::string> refused = CompleteUrl(wrong);
+    ASSERT_FALSE(refused.ok()) << wrong;
+    EXPECT_EQ(refused.error().code, Code::kInvalidArgument);
+    EXPECT_EQ(refused.error().detail.find("hush"), std::string::npos);
+  }
 }
 
 TEST(Watchdog, EndsAWaitWhenItsTimeIsUp_AndAllWaitsAfterAStop) {
@@ -169,6 +183,8 @@ TEST(FailureOf, EverySqlstateMeansOneThingToTheCaller) {
   const StateCase cases[] = {
       {"MU001", "", FailureKind::kFenced, Code::kAborted},
       {"MU002", "", FailureKind::kItem, Code::kFailedPrecondition},
+      {"MU003", "", FailureKind::kChain, Code::kDataLoss},
+      {"23505", "audit_pkey", FailureKind::kChain, Code::kDataLoss},
       {"53100", "", FailureKind::kEnvironment, Code::kUnavailable},  // disk full
       {"53300", "", FailureKind::kEnvironment, Code::kUnavailable},  // too many connections
       {"25006", "", FailureKind::kEnvironment, Code::kUnavailable},  // read-only

@@ -1,0 +1,98 @@
+// Accounts: the users and groups of this host, as its name service (NSS) tells them.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "api/auth/principal.h"
+#include "schedd/base/clock.h"
+#include "schedd/base/result.h"
+
+namespace muster::auth {
+
+/// One account. Groups include the primary one.
+struct Account {
+  std::uint32_t uid = 0, gid = 0;
+  std::string name;  // "" if the uid has no name
+  std::vector<std::string> groups;
+};
+
+/// The user and the groups of an account; names that begin with "system:" are not taken from a name
+/// service. Never system:masters. `method` and `credential` are the caller's to set.
+Principal PrincipalOfAccount(const Account& account, std::uint32_t uid);
+
+/// Where accounts come from; tests bring their own. Thread-safe, may block.
+class AccountSource {
+ public:
+  virtual ~AccountSource() = default;
+  /// nullopt: the uid has no account. Error: the name service does not answer.
+  virtual Result<std::optional<Account>> ByUid(std::uint32_t uid) = 0;
+};
+
+/// passwd(5), group(5) and whatever nsswitch.conf(5) names. A group without a name is left out.
+std::unique_ptr<AccountSource> SystemAccounts();
+
+/// Remembers what the source said, at most limits::kAccounts of it. What is older than
+/// limits::kAccountForMs is still returned, up to limits::kAccountStaleMs, and a thread of its own
+/// asks again: only about an account that is not known does the caller ask, and wait. The source is
+/// never asked under a lock. Thread-safe.
+class Accounts {
+ public:
+  /// `clock` must outlive it. The thread begins with the first account that is asked about again.
+  Accounts(std::unique_ptr<AccountSource> source, const Clock& clock);
+  /// Ends the thread; waits for the question that it asks.
+  ~Accounts();
+  Accounts(const Accounts&) = delete;
+  Accounts& operator=(const Accounts&) = delete;
+
+  /// The account; without a name, and without groups, if the uid has none. Error: kUnavailable,
+  /// the name service does not answer and nothing is known.
+  Result<Account> Find(std::uint32_t uid);
+  /// What is known of it, however old; the thread asks again if that is nothing, or old. Never
+  /// waits for the source.
+  std::optional<Account> Recall(std::uint32_t uid);
+  /// Calls `then` as soon as Find returns at once, or the source has not answered: now, on this
+  /// thread, or later on the one that asks. `then` must not block; it is dropped when this ends.
+  void WhenKnown(std::uint32_t uid, std::function<void()> then);
+  /// Whether Find would return at once.
+  bool Known(std::uint32_t uid) const;
+
+ private:
+  struct Entry {
+    Account account;
+    Monotonic asked;
+  };
+  /// With the lock held: what is known and at most this old; the thread asks again if need be.
+  std::optional<Account> Take(std::uint32_t uid, std::int64_t max_age_ms);
+  /// False if it will not be asked about.
+  bool AskLater(std::uint32_t uid);
+  void Remember(std::uint32_t uid, const Account& account);
+  void ForgetOldest();
+  /// Asks the source, and remembers what it says.
+  Result<Account> Ask(std::uint32_t uid);
+  void Loop();
+
+  const std::unique_ptr<AccountSource> source_;
+  const Clock& clock_;
+  mutable std::mutex mutex_;
+  std::condition_variable wake_;
+  // Guarded by mutex_.
+  std::map<std::uint32_t, Entry> known_;
+  std::deque<std::uint32_t> queue_;      // whom the thread is to ask about
+  std::set<std::uint32_t> to_be_asked_;  // those, and the one that it asks about
+  std::map<std::uint32_t, std::vector<std::function<void()>>> waiting_;  // of WhenKnown
+  bool stopping_ = false;
+  std::thread thread_;
+};
+
+}  // namespace muster::auth

@@ -1,0 +1,90 @@
+#include "api/auth/jwt/jwt_method.h"
+
+#include <strings.h>
+
+#include "api/auth/jwt/jwt_checker.h"
+#include "schedd/text/request_digest.h"
+
+namespace muster::auth {
+namespace {
+
+// The token of `Bearer TOKEN`, in which the scheme's case does not count (RFC 9110, section 11.1);
+// "" for another scheme.
+std::string_view BearerToken(std::string_view authorization) {
+  constexpr std::string_view scheme = "Bearer ";
+  if (authorization.size() < scheme.size() ||
+      ::strncasecmp(authorization.data(), scheme.data(), scheme.size()) != 0) {
+    return {};
+  }
+  return authorization.substr(scheme.size());
+}
+
+}  // namespace
+
+JwtMethod::JwtMethod(const std::vector<IssuerConfig>& issuers, DocumentFetcher* fetcher,
+                     const Clock* clock)
+    : clock_(clock) {
+  for (const IssuerConfig& issuer : issuers) {
+    sources_.push_back(std::make_unique<JwksSource>(issuer, fetcher, clock));
+  }
+}
+
+bool JwtMethod::Recognises(std::string_view authorization) const {
+  const std::string_view token = BearerToken(authorization);
+  return token.find('.') != std::string_view::npos && !token.starts_with("mst_");
+}
+
+JwksSource* JwtMethod::SourceOf(std::string_view issuer) const {
+  for (const auto& source : sources_) {
+    if (source->issuer().issuer == issuer) return source.get();
+  }
+  return nullptr;
+}
+
+bool JwtMethod::MayBlock(std::string_view authorization) const {
+  return verified_.Find(Sha256Hex(BearerToken(authorization)), clock_->WallNow()) == nullptr;
+}
+
+// The issuer that an unchecked token names only chooses the keys that it is checked with.
+Result<Principal> JwtMethod::Check(const Evidence& evidence) const {
+  const std::string_view token = BearerToken(evidence.authorization);
+  const WallTime now = clock_->WallNow();
+  const std::string digest = Sha256Hex(token);
+  if (const auto entry = verified_.Find(digest, now)) return entry->principal;
+  auto parsed = ParseJwt(token);
+  if (!parsed.ok()) return parsed.error();
+  JwksSource* source = SourceOf(parsed->issuer);
+  if (source == nullptr) {
+    return Error{Code::kUnauthenticated, "the token was refused: its issuer is not known here"};
+  }
+  auto keys = source->KeysFor(parsed->kid, evidence.may_wait);
+  if (!keys.ok()) return keys.error();
+  auto identity = CheckJwt(*parsed, **keys, source->issuer(), now);
+  if (!identity.ok()) return identity.error();
+  Principal who;
+  who.user = std::move(identity->user);
+  who.groups = std::move(identity->groups);
+  who.method = "jwt";
+  who.expires = identity->expires;
+  who.credential = source->issuer().name + "/" + parsed->kid;
+  verified_.Remember(digest, {who, source, std::move(keys).value()});
+  return who;
+}
+
+Status JwtMethod::StillGood(const Principal& who) const {
+  if (who.method != "jwt" || clock_->WallNow() < who.expires) return Done{};
+  return Error{Code::kUnauthenticated, "the token has expired"};
+}
+
+std::vector<std::string> JwtMethod::Warnings() const {
+  std::vector<std::string> out;
+  for (const auto& source : sources_) {
+    const std::string problem = source->problem();
+    if (problem.empty()) continue;
+    out.push_back("the keys of the issuer " + source->issuer().name +
+                  " could not be fetched: " + problem);
+  }
+  return out;
+}
+
+}  // namespace muster::auth

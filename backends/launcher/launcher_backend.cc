@@ -1,0 +1,397 @@
+// LauncherBackend. Each call is put on a table of open calls under a number, then sent; the reader
+// thread takes it off with its answer, or with an error when the connection ends. So each call is
+// answered once: who takes it off the table answers it.
+#include "backends/launcher/launcher_backend.h"
+
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <condition_variable>
+#include <cstring>
+#include <future>
+#include <map>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "backends/launcher/codec.h"
+#include "backends/launcher/wire.h"
+#include "schedd/base/limits_launcher.h"
+#include "schedd/telemetry/log.h"
+
+namespace muster {
+namespace launcher {
+namespace {
+
+// Connects to a Unix socket; errors say what the user can look at.
+Result<int> Connect(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof address.sun_path)
+    return InvalidArgument("the path " + path + " is too long for a socket");
+  std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
+  const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return Unavailable(std::string("no socket: ") + std::strerror(errno));
+  // A launcher that does not accept must not hold this thread for ever.
+  timeval patience{};
+  patience.tv_sec = limits::kLauncherGreetWithinMs / 1000;
+  ::setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+  if (::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+    const int why = errno;
+    ::close(fd);
+    return Unavailable("cannot connect to " + path + ": " + std::strerror(why));
+  }
+  const timeval no_end{};
+  ::setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &no_end, sizeof no_end);
+  return fd;
+}
+
+class LauncherBackend final : public Backend {
+ public:
+  explicit LauncherBackend(LauncherOptions options) : options_(std::move(options)) {}
+  ~LauncherBackend() override { LauncherBackend::Stop(); }
+
+  std::vector<std::string> Clusters() const override { return options_.clusters; }
+  void Ensure(const DispatchOrder& order, Callback<RemoteRef> done) override;
+  void Remove(const DispatchKey& key, const RemovePolicy& policy,
+              Callback<RemovalResult> done) override;
+  void List(const std::string& cluster, Callback<std::vector<Observation>> done) override;
+  void Start(ObservationSink& sink) override;
+  void Stop() override;
+  void Facts(const std::string& cluster, Callback<ClusterFacts> done) override;
+  Result<std::vector<PodStatus>> Pods(const DispatchKey& key) override;
+  Result<LogChunk> ReadLog(const DispatchKey& key, const LogQuery& query) override;
+
+ private:
+  // Called once, without mutex_; the answer holds no failure.
+  using Taker = std::function<void(Result<pb::Answer>)>;
+  struct OpenCall {
+    Taker take;
+    bool changes = false;  // Ensure and Remove: without an answer it may have happened
+    pb::Answer gathered;   // the parts that have come
+  };
+
+  void Call(pb::Request request, bool changes, Taker take);
+  template <class T>
+  Result<T> Ask(pb::Request request, std::function<Result<T>(const pb::Answer&)> read);
+  void Run(const std::stop_token& stop);
+  Status Serve(const std::stop_token& stop);
+  Status Greet(FrameStream& stream) const;
+  void Attach(std::shared_ptr<FrameStream> stream);
+  void Detach(const Status& why);
+  Status Take(const std::string& frame);
+  Status TakeAnswer(pb::Answer answer);
+  void TellAway(const std::string& why);
+
+  const LauncherOptions options_;
+  ObservationSink* sink_ = nullptr;
+  // The reader thread's: what was reported last, and the reason that was told last.
+  std::map<std::string, ClusterFacts> facts_;
+  std::string told_away_;
+
+  std::atomic<std::uint64_t> next_id_ = 1;
+  std::mutex mutex_;
+  std::condition_variable_any wake_;
+  // Guarded by mutex_. Null: there is no connection.
+  std::shared_ptr<FrameStream> stream_;
+  std::shared_ptr<FrameStream> greeting_;
+  std::map<std::uint64_t, OpenCall> open_;
+  std::string away_ = "it was not connected to yet";
+  std::jthread thread_;
+};
+
+// Send never blocks. If it fails, the stream has ended, and the reader answers all open calls.
+void LauncherBackend::Call(pb::Request request, bool changes, Taker take) {
+  std::shared_ptr<FrameStream> stream;
+  Error refusal;
+  request.set_id(next_id_++);
+  std::string frame = request.SerializeAsString();
+  {
+    std::lock_guard lock(mutex_);
+    if (stream_ == nullptr) {
+      refusal = Unavailable("muster-launcher is away: " + away_);
+    } else if (frame.size() > limits::kLauncherMessageBytes) {
+      refusal = InvalidArgument("the job with its ConfigMaps and Secrets is larger than " +
+                                std::to_string(limits::kLauncherMessageBytes >> 20) +
+                                " MiB, the most for a local member");
+    } else if (open_.size() >= limits::kLauncherOpenCalls) {
+      refusal = Overloaded("the local member has too much to do", 1000);
+    } else {
+      stream = stream_;
+      open_[request.id()] = {std::move(take), changes, {}};
+    }
+  }
+  if (stream == nullptr) return take(std::move(refusal));
+  stream->Send(std::move(frame));
+}
+
+void LauncherBackend::Ensure(const DispatchOrder& order, Callback<RemoteRef> done) {
+  if (!order.permit.Holds()) return done(NotLeading());
+  pb::Request request;
+  *request.mutable_ensure()->mutable_order() = ToWire(order);
+  Call(std::move(request), true, [done = std::move(done)](Result<pb::Answer> answer) {
+    if (!answer.ok()) return done(answer.error());
+    done(RefFrom(answer->ref()));
+  });
+}
+
+void LauncherBackend::Remove(const DispatchKey& key, const RemovePolicy& policy,
+                             Callback<RemovalResult> done) {
+  pb::Request request;
+  *request.mutable_remove()->mutable_key() = ToWire(key);
+  *request.mutable_remove()->mutable_policy() = ToWire(policy);
+  Call(std::move(request), true, [done = std::move(done)](Result<pb::Answer> answer) {
+    if (!answer.ok()) return done(answer.error());
+    done(RemovalResult{answer->existed()});
+  });
+}
+
+void LauncherBackend::List(const std::string& cluster, Callback<std::vector<Observation>> done) {
+  pb::Request request;
+  request.mutable_list()->set_cluster(cluster);
+  Call(std::move(request), false, [done = std::move(done)](Result<pb::Answer> answer) {
+    if (!answer.ok()) return done(answer.error());
+    std::vector<Observation> all;
+    for (const pb::Seen& one : answer->seen()) {
+      std::optional<Observation> seen = ObservationFrom(one);
+      if (!seen) return done(Unavailable("muster-launcher answered with a broken list"));
+      all.push_back(std::move(*seen));
+    }
+    done(std::move(all));
+  });
+}
+
+void LauncherBackend::Facts(const std::string& cluster, Callback<ClusterFacts> done) {
+  pb::Request request;
+  request.mutable_facts()->set_cluster(cluster);
+  Call(std::move(request), false, [done = std::move(done)](Result<pb::Answer> answer) {
+    if (!answer.ok()) return done(answer.error());
+    done(FactsFrom(answer->facts()));
+  });
+}
+
+// An answer that comes too late meets a promise that nobody waits for.
+template <class T>
+Result<T> LauncherBackend::Ask(pb::Request request,
+                               std::function<Result<T>(const pb::Answer&)> read) {
+  const auto answered = std::make_shared<std::promise<Result<T>>>();
+  std::future<Result<T>> waiting = answered->get_future();
+  Call(std::move(request), false, [answered, read = std::move(read)](Result<pb::Answer> answer) {
+    answered->set_value(answer.ok() ? read(*answer) : Result<T>(answer.error()));
+  });
+  if (waiting.wait_for(std::chrono::milliseconds(limits::kLauncherReadWithinMs)) !=
+      std::future_status::ready) {
+    return Unavailable("muster-launcher does not answer");
+  }
+  return waiting.get();
+}
+
+Result<std::vector<PodStatus>> LauncherBackend::Pods(const DispatchKey& key) {
+  pb::Request request;
+  *request.mutable_pods()->mutable_key() = ToWire(key);
+  return Ask<std::vector<PodStatus>>(std::move(request), [](const pb::Answer& answer) {
+    std::vector<PodStatus> pods;
+    for (const pb::Pod& one : answer.pods()) pods.push_back(PodFrom(one));
+    return Result<std::vector<PodStatus>>(std::move(pods));
+  });
+}
+
+Result<LogChunk> LauncherBackend::ReadLog(const DispatchKey& key, const LogQuery& query) {
+  pb::Request request;
+  *request.mutable_read_log() = ToWire(key, query);
+  return Ask<LogChunk>(std::move(request), [](const pb::Answer& answer) {
+    return Result<LogChunk>(ChunkFrom(answer.log()));
+  });
+}
+
+void LauncherBackend::Start(ObservationSink& sink) {
+  sink_ = &sink;
+  thread_ = std::jthread([this](const std::stop_token& stop) { Run(stop); });
+}
+
+void LauncherBackend::Stop() {
+  thread_.request_stop();
+  {
+    std::lock_guard lock(mutex_);
+    if (stream_ != nullptr) stream_->End();
+    if (greeting_ != nullptr) greeting_->End();
+  }
+  if (thread_.joinable()) thread_.join();
+}
+
+// Connects, serves until the connection ends, pauses, and so on. A connection that was in order
+// makes the next pause short again.
+void LauncherBackend::Run(const std::stop_token& stop) {
+  std::int64_t pause_ms = limits::kLauncherRetryMs;
+  while (!stop.stop_requested()) {
+    const Status ended = Serve(stop);
+    const bool served = told_away_.empty();
+    if (stop.stop_requested()) break;
+    TellAway(ended.ok() ? "the connection has ended" : ended.error().detail);
+    pause_ms =
+        served ? limits::kLauncherRetryMs : std::min(2 * pause_ms, limits::kLauncherRetryMostMs);
+    std::unique_lock lock(mutex_);
+    wake_.wait_for(lock, stop, std::chrono::milliseconds(pause_ms), [] { return false; });
+  }
+}
+
+// One connection, from its beginning to its end. The error is why it has ended.
+Status LauncherBackend::Serve(const std::stop_token& stop) {
+  const Result<int> fd = Connect(options_.socket);
+  if (!fd.ok()) {
+    Detach(fd.error());
+    return fd.error();
+  }
+  const auto stream = std::make_shared<FrameStream>(*fd, limits::kLauncherMessageBytes,
+                                                    limits::kLauncherWaitingBytes);
+  {
+    // Stop either sees the stream and ends it, or has asked for the stop already.
+    std::lock_guard lock(mutex_);
+    greeting_ = stream;
+    if (stop.stop_requested()) stream->End();
+  }
+  Status ended = Greet(*stream);
+  if (ended.ok()) {
+    Attach(stream);
+    while (ended.ok()) {
+      const Result<std::string> frame = stream->Read();
+      ended = frame.ok() ? Take(*frame) : Status(frame.error());
+    }
+  }
+  stream->End();
+  Detach(ended);
+  return ended;
+}
+
+// The first exchange: who is at the other end, and which members it serves.
+Status LauncherBackend::Greet(FrameStream& stream) const {
+  const std::optional<uid_t> peer = stream.peer();
+  if (!peer || (*peer != 0 && *peer != ::geteuid()))
+    return Error{Code::kPermissionDenied, options_.socket + " is served by another user than root"};
+  pb::Request hello;
+  hello.mutable_hello()->set_version(kProtocolVersion);
+  stream.SetReadTimeout(limits::kLauncherGreetWithinMs);
+  stream.Send(hello.SerializeAsString());
+  const Result<std::string> frame = stream.Read();
+  if (!frame.ok()) return Unavailable("it does not answer");
+  stream.SetReadTimeout(0);
+  pb::ToDaemon said;
+  if (!said.ParseFromString(*frame)) return Unavailable("it answers in another language");
+  if (said.has_refusal()) return Unavailable(said.refusal());
+  if (!said.has_answer() || said.answer().has_failure())
+    return Unavailable("it answers in another language");
+  const auto& served = said.answer().clusters();
+  for (const std::string& cluster : options_.clusters) {
+    if (std::find(served.begin(), served.end(), cluster) == served.end())
+      return Unavailable("it does not serve the member " + cluster +
+                         "; local-cluster must be the same for musterd and muster-launcher");
+  }
+  return Done{};
+}
+
+void LauncherBackend::Attach(std::shared_ptr<FrameStream> stream) {
+  {
+    std::lock_guard lock(mutex_);
+    stream_ = std::move(stream);
+    greeting_ = nullptr;
+  }
+  told_away_.clear();
+  Log(LogLevel::kInfo, "launcher", "connected", {{"socket", options_.socket}});
+  for (const std::string& cluster : options_.clusters) sink_->OnGap(cluster);
+}
+
+// Answers all open calls: no answer will come.
+void LauncherBackend::Detach(const Status& why) {
+  std::map<std::uint64_t, OpenCall> open;
+  {
+    std::lock_guard lock(mutex_);
+    stream_ = greeting_ = nullptr;
+    open.swap(open_);
+    if (!why.ok()) away_ = why.error().detail;
+  }
+  for (auto& [id, call] : open) {
+    call.take(call.changes ? Error{Code::kUnknown, "the connection to muster-launcher broke"}
+                           : Unavailable("the connection to muster-launcher broke"));
+  }
+}
+
+// The members are away. The same reason is told once.
+void LauncherBackend::TellAway(const std::string& why) {
+  if (why == told_away_) return;
+  told_away_ = why;
+  Log(LogLevel::kWarning, "launcher", "away", {{"socket", options_.socket}, {"why", why}});
+  for (const std::string& cluster : options_.clusters) {
+    ClusterFacts facts = facts_[cluster];
+    facts.cluster = cluster;
+    facts.healthy = false;
+    facts.message = "muster-launcher is away: " + why;
+    sink_->OnFacts(std::move(facts));
+  }
+}
+
+// An error ends the connection.
+Status LauncherBackend::Take(const std::string& frame) {
+  const Error broken = Unavailable("it said something that this daemon does not understand");
+  pb::ToDaemon said;
+  if (!said.ParseFromString(frame)) return broken;
+  switch (said.what_case()) {
+    case pb::ToDaemon::kAnswer:
+      return TakeAnswer(std::move(*said.mutable_answer()));
+    case pb::ToDaemon::kSeen: {
+      std::optional<Observation> seen = ObservationFrom(said.seen());
+      if (!seen) return broken;
+      sink_->OnObservation(std::move(*seen));
+      return Done{};
+    }
+    case pb::ToDaemon::kFacts: {
+      ClusterFacts facts = FactsFrom(said.facts());
+      facts_[facts.cluster] = facts;
+      sink_->OnFacts(std::move(facts));
+      return Done{};
+    }
+    case pb::ToDaemon::kGap:
+      sink_->OnGap(said.gap());
+      return Done{};
+    case pb::ToDaemon::kRefusal:
+      return Unavailable(said.refusal());
+    case pb::ToDaemon::WHAT_NOT_SET:
+      break;
+  }
+  return broken;
+}
+
+Status LauncherBackend::TakeAnswer(pb::Answer answer) {
+  OpenCall call;
+  {
+    std::lock_guard lock(mutex_);
+    const auto found = open_.find(answer.id());
+    if (found == open_.end()) return Unavailable("it answered what nobody asked");
+    if (answer.more()) {
+      found->second.gathered.MergeFrom(answer);
+      return Done{};
+    }
+    call = std::move(found->second);
+    open_.erase(found);
+  }
+  if (answer.has_failure()) {
+    call.take(ErrorFrom(answer.failure()));
+  } else {
+    call.gathered.MergeFrom(answer);
+    call.take(std::move(call.gathered));
+  }
+  return Done{};
+}
+
+}  // namespace
+}  // namespace launcher
+
+std::unique_ptr<Backend> MakeLauncherBackend(LauncherOptions options) {
+  return std::make_unique<launcher::LauncherBackend>(std::move(options));
+}
+
+}  // namespace muster

@@ -1,0 +1,46 @@
+// Attempt: what the pods of an attempt are built from: its accounts, and the host as they see it.
+#include "backends/local/attempt.h"
+#include "backends/local/process/files.h"
+#include "schedd/base/limits.h"
+
+namespace muster::local {
+
+JobAccounts Attempt::Accounts() const {
+  JobAccounts accounts;
+  accounts.own_uid = world_.abilities.own_uid;
+  accounts.own_gid = world_.abilities.own_gid;
+  accounts.submitter = state_.account;
+  if (const auto member = world_.accounts.find(state_.key.cluster);
+      member != world_.accounts.end()) {
+    accounts.job_account = member->second.job_account;
+    accounts.root_jobs = member->second.root_jobs;
+  }
+  accounts.reserved = world_.options.reserved_users;
+  accounts.account_of = AccountOfUser;
+  return accounts;
+}
+
+// What the pod builder must know of the host and the attempt.
+PodContext Attempt::ContextFor(const PodWish& wish, const std::string& pod_dir) const {
+  PodContext context;
+  context.ns = state_.ns;
+  context.cluster = state_.key.cluster;
+  context.pod_uid = Uid::Make(*world_.options.random).ToString();
+  context.pod_dir = pod_dir;
+  context.marker_key =
+      state_.key.cluster + "." + AttemptDirectoryName(state_.key) + "." + wish.identity.id;
+  context.search_path = world_.options.search_path;
+  context.home = world_.options.home;
+  context.isolation = world_.abilities.isolation;
+  if (PathExists(dir_ + "/hosts")) context.hosts_file = dir_ + "/hosts";
+  context.dependents = &dependents_;
+  const auto allocatable = world_.allocatable.find(state_.key.cluster);
+  if (allocatable != world_.allocatable.end()) context.allocatable = &allocatable->second;
+  context.cgroups = world_.abilities.cgroups;
+  context.max_processes = world_.options.max_processes_per_pod;
+  context.log_bytes = static_cast<std::int64_t>(limits::kLogBytesPerContainer);
+  context.accounts = Accounts();
+  return context;
+}
+
+}  // namespace muster::local

@@ -1,0 +1,17 @@
+alter view pod_sets set (security_invoker = false);
+alter view workloads set (security_invoker = false);
+drop policy if exists daemon on jobs;
+drop policy if exists daemon on job_state;
+drop policy if exists daemon on attempts;
+drop policy if exists daemon on events;
+drop policy if exists readers on jobs;
+drop policy if exists readers on job_state;
+drop policy if exists readers on attempts;
+drop policy if exists readers on events;
+alter table jobs disable row level security;
+alter table job_state disable row level security;
+alter table attempts disable row level security;
+alter table events disable row level security;
+drop function muster_grant_roles();
+drop table read_access;
+drop table audit_policy;

@@ -1,0 +1,22 @@
+// What a credential plugin prints: Kubernetes' ExecCredential (client.authentication.k8s.io).
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "schedd/base/result.h"
+#include "schedd/base/time.h"
+
+namespace muster {
+
+struct ExecCredentials {
+  std::string token;
+  std::string certificate_pem, key_pem;
+  WallTime expires;  // not set: they do not expire
+};
+
+/// Reads an ExecCredential of this apiVersion. kUnauthenticated with one sentence, which never
+/// holds what the plugin printed. Pure, thread-safe.
+Result<ExecCredentials> ParseExecCredential(std::string_view text, const std::string& api_version);
+
+}  // namespace muster

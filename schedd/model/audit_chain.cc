@@ -1,0 +1,137 @@
+// The canonical text is a list of netstrings (LENGTH ":" BYTES) in a fixed order with the name of
+// the format first. Numbers are decimal; the groups are preceded by their count. The hash is
+// SHA-256 by OpenSSL's EVP interface over the 64 digits of the hash before and that text.
+#include "schedd/model/audit_chain.h"
+
+#include <openssl/evp.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "schedd/base/check.h"
+#include "schedd/base/limits.h"
+
+namespace muster {
+namespace {
+
+constexpr char kAuditFormat[] = "muster-audit-1";
+constexpr char kHexDigits[] = "0123456789abcdef";
+
+void AddNetstring(std::string_view text, std::string* out) {
+  out->append(std::to_string(text.size())).append(":").append(text);
+}
+void AddNetstring(std::int64_t number, std::string* out) {
+  AddNetstring(std::to_string(number), out);
+}
+
+// How many bytes the UTF-8 character at the front of `text` has; 0 if it is none, or a control
+// character.
+std::size_t CharacterBytes(std::string_view text) {
+  const auto byte = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  if (byte(0) < 0x80) return byte(0) >= 0x20 && byte(0) != 0x7f ? 1 : 0;
+  const std::size_t bytes = byte(0) >= 0xf0 ? 4 : byte(0) >= 0xe0 ? 3 : 2;
+  if (byte(0) < 0xc2 || byte(0) > 0xf4 || text.size() < bytes) return 0;
+  for (std::size_t i = 1; i < bytes; ++i) {
+    if ((byte(i) & 0xc0) != 0x80) return 0;
+  }
+  // Overlong forms, surrogates, and what is beyond Unicode.
+  if (byte(0) == 0xe0 && byte(1) < 0xa0) return 0;
+  if (byte(0) == 0xed && byte(1) > 0x9f) return 0;
+  if (byte(0) == 0xf0 && byte(1) < 0x90) return 0;
+  if (byte(0) == 0xf4 && byte(1) > 0x8f) return 0;
+  return bytes;
+}
+
+void BoundAuditText(std::string* text) {
+  // The usual case costs no copy: rows are written for every submission.
+  const bool plain =
+      std::all_of(text->begin(), text->end(), [](char c) { return c >= 0x20 && c != 0x7f; });
+  if (plain && text->size() <= limits::kAuditTextBytes) return;
+  std::string clean;
+  std::string_view left = *text;
+  while (!left.empty()) {
+    const std::size_t bytes = CharacterBytes(left);
+    if (clean.size() + std::max<std::size_t>(bytes, 1) > limits::kAuditTextBytes) break;
+    clean += bytes == 0 ? std::string_view("?") : left.substr(0, bytes);
+    left.remove_prefix(std::max<std::size_t>(bytes, 1));
+  }
+  *text = std::move(clean);
+}
+
+}  // namespace
+
+std::string AuditGenesis() { return std::string(64, '0'); }
+
+std::string CanonicalAuditRow(const AuditRow& row) {
+  std::string out;
+  // Enough for most rows.
+  out.reserve(512);
+  AddNetstring(std::string_view(kAuditFormat), &out);
+  AddNetstring(row.id, &out);
+  AddNetstring(row.time.us, &out);
+  for (const std::string* text : {&row.request_id, &row.user}) AddNetstring(*text, &out);
+  AddNetstring(static_cast<std::int64_t>(row.groups.size()), &out);
+  for (const std::string& group : row.groups) AddNetstring(group, &out);
+  for (const std::string* text : {&row.method, &row.impersonator, &row.source, &row.verb,
+                                  &row.object, &row.result, &row.code}) {
+    AddNetstring(*text, &out);
+  }
+  for (const std::int64_t number : {row.old_version, row.new_version, row.count})
+    AddNetstring(number, &out);
+  AddNetstring(row.detail, &out);
+  return out;
+}
+
+std::string AuditHash(const std::string& prev, const AuditRow& row) {
+  // Found once: each look-up in the library's table of algorithms costs as much as a hash.
+  static EVP_MD* const sha256 = EVP_MD_fetch(nullptr, "SHA256", nullptr);
+  const std::string text = prev + CanonicalAuditRow(row);
+  std::array<unsigned char, EVP_MAX_MD_SIZE> bytes{};
+  unsigned int size = 0;
+  MUSTER_CHECK(EVP_Digest(text.data(), text.size(), bytes.data(), &size, sha256, nullptr) == 1);
+  std::string hex;
+  hex.reserve(2 * std::size_t{size});
+  for (std::size_t i = 0; i < size; ++i) {
+    hex += kHexDigits[bytes[i] >> 4];
+    hex += kHexDigits[bytes[i] & 15];
+  }
+  return hex;
+}
+
+void AuditHead::Link(AuditRow* row) {
+  row->id = ++id;
+  row->prev = std::move(hash);
+  hash = row->hash = AuditHash(row->prev, *row);
+}
+
+std::string AuditVerifier::Check(const AuditRow& row) {
+  if (row.id <= head_.id && checked_ == 0) return "";
+  const std::string number = std::to_string(row.id);
+  if (row.id != head_.id + 1) {
+    return "row " + number + " follows row " + std::to_string(head_.id) +
+           ": rows between them are missing, or one was added";
+  }
+  if (row.prev != head_.hash)
+    return "row " + number + " does not continue the hash of the row before it";
+  if (AuditHash(row.prev, row) != row.hash) return "row " + number + " was changed after its write";
+  head_ = {row.id, row.hash};
+  ++checked_;
+  return "";
+}
+
+void BoundAuditRow(AuditRow* row) {
+  for (std::string* text :
+       {&row->user, &row->method, &row->verb, &row->object, &row->detail, &row->impersonator,
+        &row->source, &row->request_id, &row->result, &row->code}) {
+    BoundAuditText(text);
+  }
+  if (row->groups.size() > limits::kAuditGroups) {
+    const std::size_t more = row->groups.size() - limits::kAuditGroups + 1;
+    row->groups.resize(limits::kAuditGroups - 1);
+    row->groups.push_back("(" + std::to_string(more) + " more)");
+  }
+  for (std::string& group : row->groups) BoundAuditText(&group);
+}
+
+}  // namespace muster

@@ -1,0 +1,83 @@
+// Rows of the audit trail as SQL: the rows of a whole group of writes are one statement.
+#include <boost/json/serialize.hpp>
+
+#include "schedd/store/pg/batch_encoding.h"
+#include "schedd/store/pg/statements.h"
+#include "schedd/text/json.h"
+
+namespace muster::pg {
+namespace {
+
+std::string AuditGroupsText(const std::vector<std::string>& groups) {
+  if (groups.empty()) return "[]";
+  return json::serialize(json::array(groups.begin(), groups.end()));
+}
+
+// The columns of kAddAudit, in the order of its parameters.
+struct AuditColumns {
+  using E = ElementType;
+  Column id{E::kInt8}, time{E::kInt8}, request_id{E::kText}, user{E::kText}, groups{E::kJson},
+      method{E::kText}, impersonator{E::kText}, source{E::kText}, verb{E::kText}, object{E::kText},
+      result{E::kText}, code{E::kText}, old_version{E::kInt8}, new_version{E::kInt8},
+      count{E::kInt8}, detail{E::kText}, prev{E::kText}, hash{E::kText};
+
+  void Add(const AuditRow& row) {
+    id.Int8(row.id);
+    time.Int8(row.time.us);
+    request_id.Text(row.request_id);
+    user.Text(row.user);
+    groups.Text(GroupsText(row.groups));
+    method.Text(row.method);
+    impersonator.Text(row.impersonator);
+    source.Text(row.source);
+    verb.Text(row.verb);
+    object.Text(row.object);
+    result.Text(row.result);
+    code.Text(row.code);
+    old_version.Int8(row.old_version);
+    new_version.Int8(row.new_version);
+    count.Int8(row.count);
+    detail.Text(row.detail);
+    prev.Text(row.prev);
+    hash.Text(row.hash);
+  }
+  // Rows of one user follow one another: the JSON text of the last groups is kept.
+  const std::string& GroupsText(const std::vector<std::string>& of) {
+    if (last_groups_text_.empty() || of != last_groups_) {
+      last_groups_ = of;
+      last_groups_text_ = AuditGroupsText(of);
+    }
+    return last_groups_text_;
+  }
+  Params Take() {
+    Params params;
+    for (Column* column :
+         {&id, &time, &request_id, &user, &groups, &method, &impersonator, &source, &verb, &object,
+          &result, &code, &old_version, &new_version, &count, &detail, &prev, &hash}) {
+      params.Array(*column);
+    }
+    return params;
+  }
+
+ private:
+  std::vector<std::string> last_groups_;
+  std::string last_groups_text_;
+};
+
+}  // namespace
+
+// The rows are linked here, just before they leave: they are copies, because a group that fails is
+// written again with other numbers and hashes.
+void QueueAudit(std::span<const AuditRow* const> rows, AuditHead* head, PqConnection& connection) {
+  if (rows.empty()) return;
+  AuditColumns columns;
+  for (const AuditRow* row : rows) {
+    AuditRow linked = *row;
+    BoundAuditRow(&linked);
+    head->Link(&linked);
+    columns.Add(linked);
+  }
+  connection.Queue(sql::kAddAudit.name, columns.Take());
+}
+
+}  // namespace muster::pg

@@ -1,0 +1,174 @@
+// Credentials with a munged that is a map from credentials to what they say.
+#include "api/auth/munge/munge_method.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "schedd/base/limits.h"
+#include "schedd/text/request_digest.h"
+#include "tests/support/fake_clock.h"
+
+namespace muster::auth {
+namespace {
+
+class FakeMunged final : public MungeDecoder {
+ public:
+  Result<DecodedCredential> Decode(const std::string& credential) override {
+    ++asked;
+    if (down) return Unavailable("munged does not answer");
+    const auto found = credentials.find(credential);
+    if (found == credentials.end()) return Error{Code::kUnauthenticated, "invalid credential"};
+    return found->second;
+  }
+  std::map<std::string, DecodedCredential> credentials;
+  bool down = false;
+  int asked = 0;
+};
+
+class MungeRuleU55 : public ::testing::Test {
+ protected:
+  // A credential that uid 1000 has made for a request.
+  std::string Made(std::string_view http_method, std::string_view target, std::string_view body,
+                   std::uint32_t uid = 1000) {
+    const std::string name = "MUNGE:" + std::to_string(++made_) + ":";
+    munged_.credentials[name] = {uid, uid, RequestDigest(http_method, target, body),
+                                 clock_.WallNow().us / kMicrosPerSecond + 300};
+    return name;
+  }
+  Result<Principal> Ask(const std::string& credential, std::string_view http_method,
+                        std::string_view target, std::string_view body) {
+    const std::string header = "Munge " + credential;
+    Evidence evidence;
+    evidence.authorization = header;
+    evidence.method = http_method;
+    evidence.target = target;
+    evidence.body = body;
+    return method_.Check(evidence);
+  }
+  Code CodeOf(const std::string& credential, std::string_view http_method = "GET",
+              std::string_view target = "/v1/jobs", std::string_view body = "") {
+    const auto answer = Ask(credential, http_method, target, body);
+    return answer.ok() ? Code::kOk : answer.error().code;
+  }
+
+  test::FakeClock clock_;
+  FakeMunged munged_;
+  int made_ = 0;
+  std::map<std::uint32_t, std::string> accounts_ = {{1000, "alice"}};
+  Result<Principal> AccountOf(std::uint32_t uid) const {
+    const auto found = accounts_.find(uid);
+    if (found == accounts_.end()) return NotFound("no such account");
+    Principal who;
+    who.user = found->second;
+    who.groups = {"staff"};
+    return who;
+  }
+  int looked_up_ = 0;
+  bool recalled_ = true;
+  MungeMethod method_{&munged_,
+                      {[this](std::uint32_t uid) {
+    ++looked_up_;
+    return AccountOf(uid);
+                       },
+                       [this](std::uint32_t uid) {
+    return recalled_ ? AccountOf(uid) : Result<Principal>(Unavailable("being looked up"));
+                      }},
+      &clock_};
+};
+
+TEST_F(MungeRuleU55, NamesTheAccountThatMadeTheCredential) {
+  const auto who = Ask(Made("POST", "/v1/jobs", "{}"), "POST", "/v1/jobs", "{}");
+  ASSERT_TRUE(who.ok()) << who.error().detail;
+  EXPECT_EQ(who->user, "alice");
+  EXPECT_EQ(who->groups, std::vector<std::string>{"staff"});
+  EXPECT_EQ(who->method, "munge");
+  EXPECT_EQ(who->uid, 1000u);
+  EXPECT_TRUE(method_.StillGood(*who).ok());
+  accounts_.clear();
+  EXPECT_FALSE(method_.StillGood(*who).ok());
+  recalled_ = false;
+  EXPECT_TRUE(method_.StillGood(*who).ok()) << "nothing is known of it at the moment";
+  EXPECT_EQ(looked_up_, 1) << "an open stream waits for no name service";
+}
+
+TEST_F(MungeRuleU55, CountsForOneRequestOnly) {
+  const struct {
+    const char *sentence, *method, *target, *body;
+  } others[] = {{"another method", "DELETE", "/v1/jobs/7", ""},
+                {"another target", "POST", "/v1/jobs/8", ""},
+                {"another query", "POST", "/v1/jobs/7?force=true", ""},
+                {"another body", "POST", "/v1/jobs/7", "{}"},
+                {"the parts cut elsewhere", "POST\n/v1/jobs/7", "", ""}};
+  for (const auto& other : others) {
+    EXPECT_EQ(CodeOf(Made("POST", "/v1/jobs/7", ""), other.method, other.target, other.body),
+              Code::kUnauthenticated)
+        << other.sentence;
+  }
+}
+
+TEST_F(MungeRuleU55, CountsOnce) {
+  const std::string credential = Made("GET", "/v1/jobs", "");
+  EXPECT_EQ(CodeOf(credential), Code::kOk);
+  // This munged has forgotten it, as one that was started anew.
+  EXPECT_EQ(CodeOf(credential), Code::kUnauthenticated);
+  clock_.Advance(250'000);
+  EXPECT_EQ(CodeOf(credential), Code::kUnauthenticated);
+}
+
+TEST_F(MungeRuleU55, IsUsedUpByAnotherRequest) {
+  const std::string credential = Made("GET", "/v1/jobs", "");
+  EXPECT_EQ(CodeOf(credential, "GET", "/v1/events"), Code::kUnauthenticated);
+  EXPECT_EQ(CodeOf(credential), Code::kUnauthenticated);
+}
+
+TEST_F(MungeRuleU55, RefusesWhatMungedRefusesAndWhatIsNoCredential) {
+  EXPECT_EQ(CodeOf("MUNGE:forged:"), Code::kUnauthenticated);
+  const int asked = munged_.asked;
+  for (const std::string& text :
+       {std::string(), std::string("x"), std::string("munge:1:"),
+        "MUNGE:" + std::string(limits::kMungeBytes, 'A'), "MUNGE:1" + std::string(1, '\0')}) {
+    EXPECT_EQ(CodeOf(text), Code::kUnauthenticated);
+  }
+  EXPECT_EQ(munged_.asked, asked) << "munged was bothered with what is no credential";
+}
+
+TEST_F(MungeRuleU55, RefusesAnAccountThatThisHostDoesNotHave) {
+  EXPECT_EQ(CodeOf(Made("GET", "/v1/jobs", "", 4711)), Code::kUnauthenticated);
+}
+
+TEST_F(MungeRuleU55, IsNotAvailableWithoutMunged) {
+  munged_.down = true;
+  EXPECT_EQ(CodeOf(Made("GET", "/v1/jobs", "")), Code::kUnavailable);
+}
+
+TEST_F(MungeRuleU55, RefusesAnEmptyPayload) {
+  munged_.credentials["MUNGE:e:"] = {1000, 1000, "", 1'900'000'000};
+  EXPECT_EQ(CodeOf("MUNGE:e:"), Code::kUnauthenticated);
+}
+
+TEST_F(MungeRuleU55, RecognisesItsScheme) {
+  EXPECT_TRUE(method_.Recognises("Munge MUNGE:x:"));
+  EXPECT_TRUE(method_.Recognises("munge x"));
+  EXPECT_FALSE(method_.Recognises("Munge"));
+  EXPECT_FALSE(method_.Recognises("Bearer x"));
+}
+
+TEST(SeenCredentialsRuleU55, ForgetsWhatMungedRefusesItself) {
+  SeenCredentials seen;
+  EXPECT_TRUE(seen.Take("a", 100, 10));
+  EXPECT_FALSE(seen.Take("a", 100, 100));
+  EXPECT_FALSE(seen.Take("a", 100, 160));
+  EXPECT_TRUE(seen.Take("a", 100, 161));
+}
+
+// Known values, by `printf 'POST\n/v1/jobs\n%s' "$(printf '{}' | sha256sum | cut -c-64)" |
+// sha256sum`.
+TEST(RequestDigest, IsWhatShellToolsCompute) {
+  EXPECT_EQ(Sha256Hex(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+  EXPECT_EQ(RequestDigest("POST", "/v1/jobs", "{}"),
+            "689d9a4d6259908c34f8d8506765f44e67a19247e3cca6317c5661c5d0a0799b");
+}
+
+}  // namespace
+}  // namespace muster::auth
