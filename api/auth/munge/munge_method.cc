@@ -2,6 +2,7 @@
 
 #include <openssl/crypto.h>
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -45,6 +46,16 @@ bool MungeMethod::Recognises(const Authorization& authorization) const {
   return !authorization.CredentialsOf(kMungeScheme).empty();
 }
 
+Result<DecodedCredential> MungeMethod::Decode(const std::string& credential) const {
+  const bool alone = asking_.fetch_add(1) == 0;
+  const std::unique_ptr<std::atomic<int>, void (*)(std::atomic<int>*)> done(
+      &asking_, [](std::atomic<int>* asking) { asking->fetch_sub(1); });
+  if (away_ && !alone) return Unavailable("munge cannot check the credential now");
+  auto decoded = decoder_->Decode(credential);
+  away_ = !decoded.ok() && decoded.error().code == Code::kUnavailable;
+  return decoded;
+}
+
 // The credential is used up by the first look at it, also if it is another request's: munged has
 // counted it then, and so do we.
 Result<Principal> MungeMethod::Check(const Evidence& evidence) const {
@@ -55,7 +66,7 @@ Result<Principal> MungeMethod::Check(const Evidence& evidence) const {
   if (evidence.method.empty()) {
     return MungeRefused("munge credentials are for the REST API; use a token here");
   }
-  auto decoded = decoder_->Decode(credential);
+  auto decoded = Decode(credential);
   if (!decoded.ok()) return decoded.error();
   const std::int64_t now_s = clock_->WallNow().us / kMicrosPerSecond;
   if (!seen_.Take(evidence.authorization->Digest(), decoded->expires_s, now_s)) {

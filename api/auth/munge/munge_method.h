@@ -1,8 +1,10 @@
 // MungeMethod: `Authorization: Munge CREDENTIAL`, for sites that have munge for Slurm.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
+#include <string>
 
 #include "api/auth/authenticator.h"
 #include "api/auth/munge/munge_decoder.h"
@@ -35,10 +37,16 @@ class MungeMethod final : public CredentialMethod {
   bool MayBlock(const Authorization&) const override { return true; }
 
  private:
+  /// Asks munged. While it is away one request at a time waits for it, and the others are
+  /// kUnavailable at once: anybody can send what looks like a credential.
+  Result<DecodedCredential> Decode(const std::string& credential) const;
+
   MungeDecoder* const decoder_;
   const AccountLookup account_;
   const Clock* const clock_;
   mutable SeenCredentials seen_;
+  mutable std::atomic<int> asking_{0};     // requests that wait for munged
+  mutable std::atomic<bool> away_{false};  // it did not answer the last time
 };
 
 }  // namespace muster::auth

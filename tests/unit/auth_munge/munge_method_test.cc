@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <map>
+#include <utility>
 
 #include "schedd/base/limits.h"
 #include "schedd/text/base64.h"
@@ -17,12 +19,14 @@ class FakeMunged final : public MungeDecoder {
  public:
   Result<DecodedCredential> Decode(const std::string& credential) override {
     ++asked;
+    if (meanwhile) std::exchange(meanwhile, nullptr)();
     if (down) return Unavailable("munged does not answer");
     const auto found = credentials.find(credential);
     if (found == credentials.end()) return Error{Code::kUnauthenticated, "invalid credential"};
     return found->second;
   }
   std::map<std::string, DecodedCredential> credentials;
+  std::function<void()> meanwhile;  // called once, while munged is asked
   bool down = false;
   int asked = 0;
 };
@@ -151,6 +155,25 @@ TEST_F(MungeRuleU55, IsNotAvailableWithoutMunged_OrTheNameService) {
   munged_.down = false;
   name_service_away_ = true;
   EXPECT_EQ(CodeOf(Made("GET", "/v1/jobs", "")), Code::kUnavailable);
+}
+
+// munged takes ten seconds to be found away; the threads of all other requests must not wait too.
+TEST_F(MungeRuleU55, OneRequestAtATimeWaitsForAMungedThatIsAway) {
+  Code other = Code::kOk;
+  const auto ask_another = [&] { other = CodeOf(Made("GET", "/v1/jobs", "")); };
+  munged_.down = true;
+  EXPECT_EQ(CodeOf(Made("GET", "/v1/jobs", "")), Code::kUnavailable);
+  munged_.meanwhile = ask_another;
+  EXPECT_EQ(CodeOf(Made("GET", "/v1/jobs", "")), Code::kUnavailable);
+  EXPECT_EQ(other, Code::kUnavailable);
+  EXPECT_EQ(munged_.asked, 2) << "the other one was not told at once";
+  // The next one finds it back, and then all of them ask.
+  munged_.down = false;
+  EXPECT_EQ(CodeOf(Made("GET", "/v1/jobs", "")), Code::kOk);
+  munged_.meanwhile = ask_another;
+  EXPECT_EQ(CodeOf(Made("GET", "/v1/jobs", "")), Code::kOk);
+  EXPECT_EQ(other, Code::kOk);
+  EXPECT_EQ(munged_.asked, 5);
 }
 
 TEST_F(MungeRuleU55, RefusesAnEmptyPayload) {
