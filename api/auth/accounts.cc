@@ -49,22 +49,28 @@ class NameService final : public AccountSource {
     if (!*entry) return std::optional<Account>();
     Result<std::vector<std::string>> groups = GroupsOf((*entry)->name, (*entry)->gid);
     if (!groups.ok()) return groups.error();
-    return std::optional<Account>(
-        Account{(*entry)->uid, (*entry)->gid, (*entry)->name, std::move(groups).value()});
+    return std::optional<Account>(Account{(*entry)->name, std::move(groups).value()});
   }
 };
+
+// Names that are Muster's and Kubernetes' own give nobody their rights. The order of the groups
+// stays.
+Account Accepted(Account account) {
+  constexpr std::string_view kSystemPrefix = "system:";
+  if (account.name.starts_with(kSystemPrefix)) account.name.clear();
+  std::set<std::string> seen;
+  std::erase_if(account.groups, [&seen](const std::string& group) {
+    return group.starts_with(kSystemPrefix) || !seen.insert(group).second;
+  });
+  return account;
+}
 
 }  // namespace
 
 Principal PrincipalOfAccount(const Account& account, std::uint32_t uid) {
-  constexpr std::string_view kSystemPrefix = "system:";
   Principal who;
-  const bool named = !account.name.empty() && !account.name.starts_with(kSystemPrefix);
-  who.user = named ? account.name : std::to_string(uid);
-  for (const std::string& group : account.groups) {
-    const bool known = std::find(who.groups.begin(), who.groups.end(), group) != who.groups.end();
-    if (!known && !group.starts_with(kSystemPrefix)) who.groups.push_back(group);
-  }
+  who.user = account.name.empty() ? std::to_string(uid) : account.name;
+  who.groups = account.groups;
   who.uid = uid;
   return who;
 }
@@ -94,21 +100,21 @@ bool Accounts::AskLater(std::uint32_t uid) {
   return true;
 }
 
-std::optional<Account> Accounts::Take(std::uint32_t uid, std::int64_t max_age_ms) {
+AccountPtr Accounts::Take(std::uint32_t uid, std::int64_t max_age_ms) {
   const auto found = known_.find(uid);
-  if (found == known_.end()) return std::nullopt;
+  if (found == known_.end()) return nullptr;
   const std::int64_t age = clock_.Now() - found->second.asked;
-  if (age >= MillisToNanos(max_age_ms)) return std::nullopt;
+  if (age >= MillisToNanos(max_age_ms)) return nullptr;
   if (age >= MillisToNanos(limits::kAccountForMs)) AskLater(uid);
   return found->second.account;
 }
 
-std::optional<Account> Accounts::Recall(std::uint32_t uid) {
+AccountPtr Accounts::Recall(std::uint32_t uid) {
   const std::lock_guard lock(mutex_);
-  if (auto known = Take(uid, limits::kAccountStaleMs)) return known;
+  if (AccountPtr known = Take(uid, limits::kAccountStaleMs)) return known;
   AskLater(uid);
   const auto found = known_.find(uid);
-  return found == known_.end() ? std::nullopt : std::optional<Account>(found->second.account);
+  return found == known_.end() ? nullptr : found->second.account;
 }
 
 void Accounts::WhenKnown(std::uint32_t uid, std::function<void()> then) {
@@ -136,16 +142,16 @@ void Accounts::ForgetOldest() {
   if (oldest != known_.end()) known_.erase(oldest);
 }
 
-void Accounts::Remember(std::uint32_t uid, const Account& account) {
+void Accounts::Remember(std::uint32_t uid, AccountPtr account) {
   const std::lock_guard lock(mutex_);
   if (known_.size() >= limits::kAccounts && !known_.contains(uid)) ForgetOldest();
-  known_[uid] = {account, clock_.Now()};
+  known_[uid] = {std::move(account), clock_.Now()};
 }
 
 // A name service that does not answer does not lock out the users that were known: what was known
 // stands until it answers.
-Result<Account> Accounts::Ask(std::uint32_t uid) {
-  const Result<std::optional<Account>> asked = source_->ByUid(uid);
+Result<AccountPtr> Accounts::Ask(std::uint32_t uid) {
+  Result<std::optional<Account>> asked = source_->ByUid(uid);
   if (!asked.ok()) {
     const std::lock_guard lock(mutex_);
     const auto found = known_.find(uid);
@@ -153,15 +159,16 @@ Result<Account> Accounts::Ask(std::uint32_t uid) {
     found->second.asked = clock_.Now();
     return found->second.account;
   }
-  const Account account = asked->value_or(Account{uid, 0, "", {}});
+  auto account =
+      std::make_shared<const Account>(Accepted(std::move(asked).value().value_or(Account{})));
   Remember(uid, account);
-  return account;
+  return AccountPtr(std::move(account));
 }
 
-Result<Account> Accounts::Find(std::uint32_t uid) {
+Result<AccountPtr> Accounts::Find(std::uint32_t uid) {
   {
     const std::lock_guard lock(mutex_);
-    if (auto known = Take(uid, limits::kAccountStaleMs)) return *std::move(known);
+    if (AccountPtr known = Take(uid, limits::kAccountStaleMs)) return known;
   }
   return Ask(uid);
 }
@@ -174,8 +181,7 @@ void Accounts::Loop() {
     const std::uint32_t uid = queue_.front();
     queue_.pop_front();
     lock.unlock();
-    const Result<Account> asked = Ask(uid);
-    static_cast<void>(asked);
+    static_cast<void>(Ask(uid));
     lock.lock();
     to_be_asked_.erase(uid);
     const auto waited = waiting_.extract(uid);

@@ -22,13 +22,14 @@ namespace muster::auth {
 
 /// One account. Groups include the primary one.
 struct Account {
-  std::uint32_t uid = 0, gid = 0;
   std::string name;  // "" if the uid has no name
   std::vector<std::string> groups;
 };
+/// Shared by all requests of the account.
+using AccountPtr = std::shared_ptr<const Account>;
 
-/// The user and the groups of an account; names that begin with "system:" are not taken from a name
-/// service. Never system:masters. `method` and `credential` are the caller's to set.
+/// The user and the groups of an account that Accounts gives; its uid as text is the user without a
+/// name. Never system:masters. `method` and `credential` are the caller's to set.
 Principal PrincipalOfAccount(const Account& account, std::uint32_t uid);
 
 /// Where accounts come from; tests bring their own. Thread-safe, may block.
@@ -42,7 +43,8 @@ class AccountSource {
 /// passwd(5), group(5) and whatever nsswitch.conf(5) names. A group without a name is left out.
 std::unique_ptr<AccountSource> SystemAccounts();
 
-/// Remembers what the source said, at most limits::kAccounts of it. What is older than
+/// Remembers what the source said, at most limits::kAccounts of it, without names that begin with
+/// "system:", which no name service may give, and each group once. What is older than
 /// limits::kAccountForMs is still returned, up to limits::kAccountStaleMs, and a thread of its own
 /// asks again: only about an account that is not known does the caller ask, and wait. The source is
 /// never asked under a lock. Thread-safe.
@@ -55,12 +57,12 @@ class Accounts {
   Accounts(const Accounts&) = delete;
   Accounts& operator=(const Accounts&) = delete;
 
-  /// The account; without a name, and without groups, if the uid has none. Error: kUnavailable,
-  /// the name service does not answer and nothing is known.
-  Result<Account> Find(std::uint32_t uid);
-  /// What is known of it, however old; the thread asks again if that is nothing, or old. Never
-  /// waits for the source.
-  std::optional<Account> Recall(std::uint32_t uid);
+  /// The account, never null; without a name, and without groups, if the uid has none. Error:
+  /// kUnavailable, the name service does not answer and nothing is known.
+  Result<AccountPtr> Find(std::uint32_t uid);
+  /// What is known of it, however old, or null; the thread asks again if that is nothing, or old.
+  /// Never waits for the source.
+  AccountPtr Recall(std::uint32_t uid);
   /// Calls `then` as soon as Find returns at once, or the source has not answered: now, on this
   /// thread, or later on the one that asks. `then` must not block; it is dropped when this ends.
   void WhenKnown(std::uint32_t uid, std::function<void()> then);
@@ -69,17 +71,18 @@ class Accounts {
 
  private:
   struct Entry {
-    Account account;
+    AccountPtr account;
     Monotonic asked;
   };
-  /// With the lock held: what is known and at most this old; the thread asks again if need be.
-  std::optional<Account> Take(std::uint32_t uid, std::int64_t max_age_ms);
+  /// With the lock held: what is known and at most this old, or null; the thread asks again if need
+  /// be.
+  AccountPtr Take(std::uint32_t uid, std::int64_t max_age_ms);
   /// False if it will not be asked about.
   bool AskLater(std::uint32_t uid);
-  void Remember(std::uint32_t uid, const Account& account);
+  void Remember(std::uint32_t uid, AccountPtr account);
   void ForgetOldest();
   /// Asks the source, and remembers what it says.
-  Result<Account> Ask(std::uint32_t uid);
+  Result<AccountPtr> Ask(std::uint32_t uid);
   void Loop();
 
   const std::unique_ptr<AccountSource> source_;

@@ -2,6 +2,8 @@
 // the question itself.
 #include "api/auth/auditing_authorizer.h"
 
+#include "api/auth/authenticator.h"
+
 namespace muster::auth {
 
 bool IsAuditedRead(Verb verb, const ResourceRef& what) {
@@ -32,16 +34,16 @@ Status AuditingAuthorizer::Authorize(const Principal& who, Verb verb,
 Status AuditingAuthorizer::AuthorizePath(const Principal& who, Verb verb,
                                          std::string_view path) const {
   Status allowed = inner_.AuthorizePath(who, verb, path);
-  if (!allowed.ok()) sink_.Failed(who, VerbName(verb), path, allowed.error());
+  if (allowed.ok()) return allowed;
+  sink_.Failed(who, VerbName(verb), path, allowed.error());
+  allowed.error().audited = true;
   return allowed;
 }
 
 Principal UnknownCaller(const net::Peer* peer) {
   Principal who;
   if (peer == nullptr) return who;
-  who.source = peer->kind == net::Peer::Kind::kUnix && peer->uid
-                   ? "unix:" + std::to_string(*peer->uid)
-                   : peer->address;
+  who.source = SourceOf(peer);
   who.uid = peer->uid;
   return who;
 }

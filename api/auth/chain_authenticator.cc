@@ -8,8 +8,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <charconv>
 #include <utility>
 
+#include "api/auth/audit_sink.h"
 #include "api/auth/user_resource.h"
 #include "schedd/base/limits.h"
 #include "schedd/model/access.h"
@@ -20,6 +22,8 @@ namespace {
 constexpr char kAnonymousUser[] = "system:anonymous";
 // Of groups that no name service gives.
 constexpr std::string_view kSystemPrefix = "system:";
+// Of the credential of an account.
+constexpr std::string_view kUidPrefix = "uid:";
 
 void AddGroup(std::string group, std::vector<std::string>* groups) {
   if (std::find(groups->begin(), groups->end(), group) == groups->end())
@@ -28,8 +32,6 @@ void AddGroup(std::string group, std::vector<std::string>* groups) {
 
 Error NotKnown(std::string sentence) { return {Code::kUnauthenticated, std::move(sentence)}; }
 
-std::string CredentialOfUid(std::uint32_t uid) { return "uid:" + std::to_string(uid); }
-
 // The name of a user or group in a header: anything that can be shown in one line.
 bool ShownName(std::string_view name) {
   return !name.empty() && name.size() <= limits::kUserNameBytes &&
@@ -37,14 +39,13 @@ bool ShownName(std::string_view name) {
                       [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; });
 }
 
-// How the source of a request is written in the audit trail.
+}  // namespace
+
 std::string SourceOf(const net::Peer* peer) {
   if (peer == nullptr) return "";
   if (peer->kind != net::Peer::Kind::kUnix) return peer->address;
   return "unix:" + (peer->uid ? std::to_string(*peer->uid) : std::string("unknown"));
 }
-
-}  // namespace
 
 ChainAuthenticator::ChainAuthenticator(Accounts& accounts, const Authorizer& authorizer,
                                        const Clock& clock, ChainOptions options)
@@ -57,13 +58,15 @@ Result<Principal> ChainAuthenticator::Authenticate(const Evidence& evidence) con
     return NotKnown("the credentials have expired");
   AddGroup(kAuthenticatedGroup, &who->groups);
   who->source = SourceOf(evidence.peer);
+  who->request_id = evidence.request_id;
   static std::atomic<std::uint64_t> requests{0};
   who->request = ++requests;
   return Impersonate(std::move(who).value(), evidence);
 }
 
 Result<Principal> ChainAuthenticator::Established(const Evidence& evidence) const {
-  if (!evidence.authorization.empty()) return ByHeader(evidence);
+  if (evidence.authorization != nullptr && !evidence.authorization->empty())
+    return ByHeader(evidence);
   const net::Peer* peer = evidence.peer;
   if (peer == nullptr) return Nobody(peer);
   if (peer->certificate != nullptr) return ByCertificate(*peer);
@@ -72,7 +75,7 @@ Result<Principal> ChainAuthenticator::Established(const Evidence& evidence) cons
 
 Result<Principal> ChainAuthenticator::ByHeader(const Evidence& evidence) const {
   for (const auto& method : options_.methods) {
-    if (method->Recognises(evidence.authorization)) return method->Check(evidence);
+    if (method->Recognises(*evidence.authorization)) return method->Check(evidence);
   }
   std::string sentence = "the server does not know this kind of credentials";
   for (std::size_t i = 0; i < options_.accepted.size(); ++i)
@@ -81,7 +84,7 @@ Result<Principal> ChainAuthenticator::ByHeader(const Evidence& evidence) const {
 }
 
 // Mirrors Established.
-bool ChainAuthenticator::MayBlock(std::string_view authorization, const net::Peer* peer) const {
+bool ChainAuthenticator::MayBlock(const Authorization& authorization, const net::Peer* peer) const {
   if (authorization.empty()) {
     if (peer == nullptr || peer->certificate != nullptr) return false;
     const auto uid = AccountOf(*peer);
@@ -126,17 +129,17 @@ std::optional<std::uint32_t> ChainAuthenticator::AccountOf(const net::Peer& peer
 Result<Principal> ChainAuthenticator::ByAccount(const net::Peer& peer, bool may_wait) const {
   const std::uint32_t uid = *AccountOf(peer);
   if (!may_wait && !accounts_.Known(uid)) {
-    accounts_.WhenKnown(uid, [] {});
+    static_cast<void>(accounts_.Recall(uid));  // its thread asks
     Error unknown = Unavailable("the account of the client is being looked up");
     unknown.retry_after_ms = limits::kAccountRetryMs;
     return unknown;
   }
-  const Result<Account> account = accounts_.Find(uid);
+  const Result<AccountPtr> account = accounts_.Find(uid);
   if (!account.ok()) return account.error();
-  Principal who = PrincipalOfAccount(*account, uid);
+  Principal who = PrincipalOfAccount(**account, uid);
   if (uid == 0 || uid == options_.own_uid) AddGroup(kMastersGroup, &who.groups);
   who.method = peer.kind == net::Peer::Kind::kUnix ? "unix" : "loopback";
-  who.credential = CredentialOfUid(uid);
+  who.credential = std::string(kUidPrefix) + std::to_string(uid);
   return who;
 }
 
@@ -153,6 +156,22 @@ Error ChainAuthenticator::Nobody(const net::Peer* peer) const {
   return NotKnown(std::move(sentence));
 }
 
+Status ChainAuthenticator::MayImpersonate(const Principal& who, const Evidence& evidence) const {
+  const auto may_be = [&](const ResourceRef& what) {
+    Status allowed = authorizer_.Authorize(who, Verb::kImpersonate, what);
+    if (allowed.ok() || evidence.audit == nullptr) return allowed;
+    evidence.audit->Refused(who, VerbName(Verb::kImpersonate), what, allowed.error());
+    allowed.error().audited = true;
+    return allowed;
+  };
+  Status allowed = may_be(UserResource(evidence.as_user));
+  for (const std::string_view group : evidence.as_groups) {
+    if (!allowed.ok()) break;
+    allowed = may_be({"", "groups", "", "", group});
+  }
+  return allowed;
+}
+
 // Naming oneself changes nothing. Otherwise the right `impersonate` is needed for the user and for
 // each group (Kubernetes, "User impersonation"), and the account of the one who asks is not that of
 // the user: jobs do not run as it.
@@ -167,12 +186,7 @@ Result<Principal> ChainAuthenticator::Impersonate(Principal who, const Evidence&
       evidence.as_groups.size() > limits::kImpersonatedGroups) {
     return InvalidArgument("the users and groups to act as must be 1 to 256 visible characters");
   }
-  Status allowed = authorizer_.Authorize(who, Verb::kImpersonate, UserResource(evidence.as_user));
-  for (const std::string_view group : evidence.as_groups) {
-    if (!allowed.ok()) break;
-    allowed = authorizer_.Authorize(who, Verb::kImpersonate, {"", "groups", "", "", group});
-  }
-  if (!allowed.ok()) return allowed.error();
+  if (Status allowed = MayImpersonate(who, evidence); !allowed.ok()) return allowed.error();
   Principal other = who;
   other.impersonator = who.user;
   other.impersonator_groups = who.groups;
@@ -186,8 +200,8 @@ Result<Principal> ChainAuthenticator::Impersonate(Principal who, const Evidence&
   return other;
 }
 
-// As Impersonate, without an entry in the audit trail: this is asked every few seconds. The groups
-// that Impersonate adds itself need no right.
+// As MayImpersonate, without a note for the audit trail: this is asked every few seconds. The
+// groups that Impersonate adds itself need no right.
 Status ChainAuthenticator::MayStillImpersonate(const Principal& who) const {
   if (who.impersonator.empty()) return Done{};
   Principal actor;
@@ -212,9 +226,7 @@ Status ChainAuthenticator::StillGood(const Principal& who) const {
   return good.ok() ? MayStillImpersonate(who) : good;
 }
 
-// Every method is asked; those that did not establish the principal say that it is good. A name
-// service that does not answer ends no stream; one that takes a group away does, because whoever
-// had it may read by it.
+// Every method is asked; those that did not establish the principal say that it is good.
 Status ChainAuthenticator::CredentialStillGood(const Principal& who) const {
   if (who.expires.set() && who.expires <= clock_.WallNow())
     return NotKnown("the credentials have expired");
@@ -224,12 +236,21 @@ Status ChainAuthenticator::CredentialStillGood(const Principal& who) const {
   }
   if (who.method == "certificate" && options_.certificate_still_good)
     return options_.certificate_still_good(who);
-  if (who.method != "unix" && who.method != "loopback") return Done{};
-  constexpr std::string_view kUid = "uid:";
-  if (!who.credential.starts_with(kUid)) return NotKnown("the account is not known");
-  const auto uid = static_cast<std::uint32_t>(std::stoul(who.credential.substr(kUid.size())));
-  const std::optional<Account> account = accounts_.Recall(uid);
-  if (!account) return Done{};
+  const bool by_account = who.method == "unix" || who.method == "loopback" || who.method == "munge";
+  return by_account ? AccountStillGood(who) : Done{};
+}
+
+// A name service that does not answer ends no stream; one that takes a group away does, because
+// whoever had it may read by it. A munge credential is used up, so that its account is all that can
+// change.
+Status ChainAuthenticator::AccountStillGood(const Principal& who) const {
+  std::uint32_t uid = 0;
+  const char* end = who.credential.data() + who.credential.size();
+  const bool told = who.credential.starts_with(kUidPrefix) &&
+                    std::from_chars(who.credential.data() + kUidPrefix.size(), end, uid).ptr == end;
+  if (!told) return NotKnown("the account is not known");
+  const AccountPtr account = accounts_.Recall(uid);
+  if (account == nullptr) return Done{};
   const bool itself = who.impersonator.empty();
   const std::string& user = itself ? who.user : who.impersonator;
   const Principal now = PrincipalOfAccount(*account, uid);

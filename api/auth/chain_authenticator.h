@@ -36,7 +36,7 @@ class ChainAuthenticator final : public Authenticator {
                      ChainOptions options);
   Result<Principal> Authenticate(const Evidence& evidence) const override;
   Status StillGood(const Principal& who) const override;
-  bool MayBlock(std::string_view authorization, const net::Peer* peer) const override;
+  bool MayBlock(const Authorization& authorization, const net::Peer* peer) const override;
   void Prepare(const net::Peer& peer, std::function<void()> ready) const override;
 
  private:
@@ -49,7 +49,11 @@ class ChainAuthenticator final : public Authenticator {
   /// The uid if the kernel's word about this peer counts.
   std::optional<std::uint32_t> AccountOf(const net::Peer& peer) const;
   Result<Principal> Impersonate(Principal who, const Evidence& evidence) const;
+  /// Done, or the refusal, which is noted.
+  Status MayImpersonate(const Principal& who, const Evidence& evidence) const;
   Status CredentialStillGood(const Principal& who) const;
+  /// Whether the account of `who`, or of the one who acts as `who`, still has its name and groups.
+  Status AccountStillGood(const Principal& who) const;
   /// Done if nobody acts as `who`.
   Status MayStillImpersonate(const Principal& who) const;
 

@@ -18,8 +18,8 @@ struct Principal {
   /// client's process), "certificate", "jwt", "token", "munge", or "internal" for the daemon
   /// itself.
   std::string method;
-  /// The local account, if the kernel or munge told it or the site maps the name to one: the jobs
-  /// of local members run as this user. Never taken from a request.
+  /// The local account, if the kernel or munge told it or the access token names one: the jobs of
+  /// local members run as this user. Never taken from a request.
   std::optional<std::uint32_t> uid;
   /// When the credential ends; unset: it does not.
   WallTime expires;

@@ -32,7 +32,7 @@ class RateLimiter {
   /// less than one left; then nothing is taken. A cost above what is left is taken as a debt, so
   /// that a batch larger than the burst passes once and the user waits after it.
   Status Take(const Principal& who, double cost = 1);
-  /// For tests and metrics: users that are remembered.
+  /// Users that are remembered; for tests.
   std::size_t size() const;
 
  private:

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <string_view>
 #include <utility>
 
 #include "schedd/base/check.h"
@@ -65,18 +66,6 @@ bool TokenExpired(const AccessToken& token, const Clock& clock) {
 
 }  // namespace
 
-std::string_view BearerOf(std::string_view authorization) {
-  constexpr std::string_view kScheme = "bearer ";
-  if (authorization.size() < kScheme.size()) return {};
-  for (std::size_t i = 0; i < kScheme.size(); ++i) {
-    const char c = authorization[i];
-    if ((c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c) != kScheme[i]) return {};
-  }
-  authorization.remove_prefix(kScheme.size());
-  while (authorization.starts_with(' ')) authorization.remove_prefix(1);
-  return authorization;
-}
-
 // Without randomness no secret may be made, so that failure ends the process.
 MintedToken MintToken(const std::string& name) {
   std::array<unsigned char, kSecretBytes> bytes{};
@@ -97,12 +86,12 @@ std::string TokenName() {
 TokenMethod::TokenMethod(std::function<ConfigPtr()> config, const Clock& clock)
     : config_(std::move(config)), clock_(clock) {}
 
-bool TokenMethod::Recognises(std::string_view authorization) const {
-  return BearerOf(authorization).starts_with(kTokenPrefix);
+bool TokenMethod::Recognises(const Authorization& authorization) const {
+  return authorization.CredentialsOf("Bearer").starts_with(kTokenPrefix);
 }
 
 Result<Principal> TokenMethod::Check(const Evidence& evidence) const {
-  const SplitToken given = SplitTokenText(BearerOf(evidence.authorization));
+  const SplitToken given = SplitTokenText(evidence.authorization->CredentialsOf("Bearer"));
   if (given.name.empty()) return WrongToken();
   const ConfigPtr config = config_();
   if (config == nullptr)

@@ -3,7 +3,6 @@
 
 #include <functional>
 #include <string>
-#include <string_view>
 
 #include "api/auth/authenticator.h"
 #include "schedd/base/clock.h"
@@ -26,7 +25,7 @@ class TokenMethod final : public CredentialMethod {
  public:
   /// `config` gives the published configuration, null before there is one; `clock` must outlive it.
   TokenMethod(std::function<ConfigPtr()> config, const Clock& clock);
-  bool Recognises(std::string_view authorization) const override;
+  bool Recognises(const Authorization& authorization) const override;
   Result<Principal> Check(const Evidence& evidence) const override;
   /// Done for principals of other methods. Else: the token still exists, is the same one, names
   /// the same user, and has not expired.
@@ -36,8 +35,5 @@ class TokenMethod final : public CredentialMethod {
   const std::function<ConfigPtr()> config_;
   const Clock& clock_;
 };
-
-/// The token of an Authorization header with the scheme Bearer, whatever its form; "" otherwise.
-std::string_view BearerOf(std::string_view authorization);
 
 }  // namespace muster::auth

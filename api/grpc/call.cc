@@ -67,22 +67,25 @@ Result<SenderTexts> SenderOf(const grpc::CallbackServerContext& context) {
 }  // namespace
 
 Result<auth::Principal> Callers::Find(const grpc::CallbackServerContext& context) const {
-  const Result<SenderTexts> sender = SenderOf(context);
+  Result<SenderTexts> sender = SenderOf(context);
   if (!sender.ok()) return sender.error();
   const net::PeerPtr peer = peers_.Of(context.peer());
+  const auth::Authorization authorization(std::move(sender->authorization));
+  const std::string request_id =
+      auth::SaneRequestId(sender->request_id) ? sender->request_id : auth::NextRequestId();
   auth::Evidence evidence;
   evidence.peer = peer.get();
-  evidence.authorization = sender->authorization;
+  evidence.authorization = &authorization;
   evidence.as_user = sender->as_user;
   evidence.may_wait = false;  // gRPC's own threads serve all calls
+  evidence.request_id = request_id;
+  evidence.audit = &service_.audit();
   evidence.as_groups.assign(sender->as_groups.begin(), sender->as_groups.end());
   Result<auth::Principal> who = authenticator_.Authenticate(evidence);
   if (!who.ok()) {
     service_.audit().Failed(auth::UnknownCaller(peer.get()), "call", "grpc", who.error());
     return who;
   }
-  who->request_id =
-      auth::SaneRequestId(sender->request_id) ? sender->request_id : auth::NextRequestId();
   if (const Status rate = service_.TakeRate(*who); !rate.ok()) return rate.error();
   const Status ready = service_.Ready();
   if (!ready.ok()) return ready.error();

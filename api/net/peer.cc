@@ -198,10 +198,8 @@ void AskUnix(int fd, Peer* peer) {
   peer->address = "unix";
   ucred told{};
   socklen_t size = sizeof told;
-  if (::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &told, &size) != 0 || !IsAccount(told.uid)) return;
-  peer->uid = told.uid;
-  peer->gid = told.gid;
-  if (told.pid > 0) peer->pid = told.pid;
+  if (::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &told, &size) == 0 && IsAccount(told.uid))
+    peer->uid = told.uid;
 }
 
 }  // namespace

@@ -26,10 +26,9 @@ struct Peer {
   Kind kind = Kind::kRemote;
   /// The account of the client's process as the kernel knows it: SO_PEERCRED of a Unix socket, or
   /// the owner of the other end of a loopback connection. Unset if the kernel does not say.
-  std::optional<std::uint32_t> uid, gid;
-  std::optional<std::int32_t> pid;  // of a Unix socket only
-  std::string address;              // "unix", "127.0.0.1:40112"
-  bool encrypted = false;           // TLS
+  std::optional<std::uint32_t> uid;
+  std::string address;     // "unix", "127.0.0.1:40112"
+  bool encrypted = false;  // TLS
   /// Null without a client certificate; one that was not verified never gets here.
   std::shared_ptr<const PeerCertificate> certificate;
 };

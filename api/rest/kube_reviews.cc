@@ -176,9 +176,9 @@ Response ReviewToken(ApiContext& api, const Caller& who, Request& request) {
   if (!review.ok()) return NotRead(request, review.error());
   const std::string token = TextAt(*review, {"spec", "token"});
   if (token.empty()) return ErrorResponse(request, InvalidField("spec.token", "is required"));
-  const std::string authorization = "Bearer " + token;
+  const auth::Authorization authorization("Bearer " + token);
   auth::Evidence evidence;
-  evidence.authorization = authorization;
+  evidence.authorization = &authorization;
   const Result<Caller> owner = api.authenticator.Authenticate(evidence);
   if (!owner.ok() && owner.error().code != Code::kUnauthenticated)
     return ErrorResponse(request, owner.error());

@@ -48,16 +48,16 @@ struct Terms {
 Result<Caller> CallerOf(ApiContext& api, const Request& request) {
   auth::Evidence evidence;
   evidence.peer = request.peer.get();
-  evidence.authorization = request.authorization;
+  evidence.authorization = &request.authorization;
   evidence.as_user = request.as_user;
   evidence.as_groups.assign(request.as_groups.begin(), request.as_groups.end());
   evidence.method = request.raw_method;
   evidence.target = request.raw_target;
   evidence.body = request.body;
   evidence.may_wait = request.may_wait;
-  Result<Caller> who = api.authenticator.Authenticate(evidence);
-  if (who.ok()) who->request_id = request.request_id;
-  return who;
+  evidence.request_id = request.request_id;
+  evidence.audit = &api.service.audit();
+  return api.authenticator.Authenticate(evidence);
 }
 
 // The caller of a request, empty on a public route. Errors: it is not known, sends too many

@@ -32,17 +32,11 @@ Result<auth::Principal> MungePrincipal(const auth::Account& account, std::uint32
   return auth::PrincipalOfAccount(account, uid);
 }
 
-auth::MungeMethod::AccountLookups LookupsIn(auth::Accounts& accounts) {
-  auth::MungeMethod::AccountLookups lookups;
-  lookups.find = [&accounts](std::uint32_t uid) -> Result<auth::Principal> {
-    const Result<auth::Account> account = accounts.Find(uid);
-    return account.ok() ? MungePrincipal(*account, uid) : account.error();
+auth::MungeMethod::AccountLookup LookupIn(auth::Accounts& accounts) {
+  return [&accounts](std::uint32_t uid) -> Result<auth::Principal> {
+    const Result<auth::AccountPtr> account = accounts.Find(uid);
+    return account.ok() ? MungePrincipal(**account, uid) : account.error();
   };
-  lookups.recall = [&accounts](std::uint32_t uid) -> Result<auth::Principal> {
-    const std::optional<auth::Account> account = accounts.Recall(uid);
-    return account ? MungePrincipal(*account, uid) : Unavailable("the account is being looked up");
-  };
-  return lookups;
 }
 
 // Asks the lists that new connections are checked against, so that a certificate that is revoked
@@ -103,7 +97,7 @@ struct Access::Impl {
           ConfigPtr now = published();
           return now == nullptr ? NothingPublished() : now;
         }),
-        issued(OpenIssuedCredentials(config, LookupsIn(accounts), &clock)),
+        issued(OpenIssuedCredentials(config, LookupIn(accounts), &clock)),
         chain(ChainOf(config, clock, published, issued, std::move(tls))),
         authenticator(accounts, authorizer, clock, chain) {}
 

@@ -3,7 +3,7 @@
 namespace muster {
 
 IssuedCredentials OpenIssuedCredentials(const DaemonConfig& config,
-                                        auth::MungeMethod::AccountLookups accounts,
+                                        auth::MungeMethod::AccountLookup account,
                                         const Clock* clock) {
   IssuedCredentials out;
   if (!config.oidc.empty()) {
@@ -12,7 +12,7 @@ IssuedCredentials OpenIssuedCredentials(const DaemonConfig& config,
   }
   if (config.munge) {
     out.decoder = auth::NewMungeDecoder(config.munge_socket);
-    out.munge = std::make_shared<auth::MungeMethod>(out.decoder.get(), std::move(accounts), clock);
+    out.munge = std::make_shared<auth::MungeMethod>(out.decoder.get(), std::move(account), clock);
   }
   return out;
 }

@@ -22,7 +22,7 @@ struct IssuedCredentials {
 /// Begins to fetch the issuers' keys; does not wait for them, because a provider that is down must
 /// not keep the daemon from starting. `clock` must outlive the result.
 IssuedCredentials OpenIssuedCredentials(const DaemonConfig& config,
-                                        auth::MungeMethod::AccountLookups accounts,
+                                        auth::MungeMethod::AccountLookup account,
                                         const Clock* clock);
 
 }  // namespace muster

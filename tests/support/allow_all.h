@@ -41,10 +41,11 @@ class FixedAuthenticator final : public auth::Authenticator {
  public:
   explicit FixedAuthenticator(auth::Principal who = Tester()) : who_(std::move(who)) {}
   Result<auth::Principal> Authenticate(const auth::Evidence& evidence) const override {
-    if (!evidence.authorization.empty())
+    if (evidence.authorization != nullptr && !evidence.authorization->empty())
       return Error{Code::kUnauthenticated, "the server does not know this kind of credentials"};
     auth::Principal who = who_;
     if (!evidence.as_user.empty()) who.user = std::string(evidence.as_user);
+    who.request_id = evidence.request_id;
     return who;
   }
   Status StillGood(const auth::Principal&) const override {

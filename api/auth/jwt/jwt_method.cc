@@ -1,26 +1,8 @@
 #include "api/auth/jwt/jwt_method.h"
 
-#include <strings.h>
-
 #include "api/auth/jwt/jwt_checker.h"
-#include "schedd/text/request_digest.h"
 
 namespace muster::auth {
-namespace {
-
-// The token of `Bearer TOKEN`, in which the scheme's case does not count (RFC 9110, section 11.1);
-// "" for another scheme.
-std::string_view BearerToken(std::string_view authorization) {
-  constexpr std::string_view scheme = "Bearer ";
-  if (authorization.size() < scheme.size() ||
-      ::strncasecmp(authorization.data(), scheme.data(), scheme.size()) != 0) {
-    return {};
-  }
-  return authorization.substr(scheme.size());
-}
-
-}  // namespace
-
 JwtMethod::JwtMethod(const std::vector<IssuerConfig>& issuers, DocumentFetcher* fetcher,
                      const Clock* clock)
     : clock_(clock) {
@@ -29,8 +11,8 @@ JwtMethod::JwtMethod(const std::vector<IssuerConfig>& issuers, DocumentFetcher* 
   }
 }
 
-bool JwtMethod::Recognises(std::string_view authorization) const {
-  const std::string_view token = BearerToken(authorization);
+bool JwtMethod::Recognises(const Authorization& authorization) const {
+  const std::string_view token = authorization.CredentialsOf("Bearer");
   return token.find('.') != std::string_view::npos && !token.starts_with("mst_");
 }
 
@@ -41,17 +23,16 @@ JwksSource* JwtMethod::SourceOf(std::string_view issuer) const {
   return nullptr;
 }
 
-bool JwtMethod::MayBlock(std::string_view authorization) const {
-  return verified_.Find(Sha256Hex(BearerToken(authorization)), clock_->WallNow()) == nullptr;
+bool JwtMethod::MayBlock(const Authorization& authorization) const {
+  return verified_.Find(authorization.Digest(), clock_->WallNow()) == nullptr;
 }
 
 // The issuer that an unchecked token names only chooses the keys that it is checked with.
 Result<Principal> JwtMethod::Check(const Evidence& evidence) const {
-  const std::string_view token = BearerToken(evidence.authorization);
+  const Authorization& given = *evidence.authorization;
   const WallTime now = clock_->WallNow();
-  const std::string digest = Sha256Hex(token);
-  if (const auto entry = verified_.Find(digest, now)) return entry->principal;
-  auto parsed = ParseJwt(token);
+  if (const auto entry = verified_.Find(given.Digest(), now)) return entry->principal;
+  auto parsed = ParseJwt(given.CredentialsOf("Bearer"));
   if (!parsed.ok()) return parsed.error();
   JwksSource* source = SourceOf(parsed->issuer);
   if (source == nullptr) {
@@ -67,7 +48,7 @@ Result<Principal> JwtMethod::Check(const Evidence& evidence) const {
   who.method = "jwt";
   who.expires = identity->expires;
   who.credential = source->issuer().name + "/" + parsed->kid;
-  verified_.Remember(digest, {who, source, std::move(keys).value()});
+  verified_.Remember(given.Digest(), {who, source, std::move(keys).value()});
   return who;
 }
 

@@ -21,7 +21,7 @@ class JwtMethod final : public CredentialMethod {
   JwtMethod(const std::vector<IssuerConfig>& issuers, DocumentFetcher* fetcher, const Clock* clock);
 
   /// A bearer token with a dot in it, unless it begins as an access token of Muster's own ("mst_").
-  bool Recognises(std::string_view authorization) const override;
+  bool Recognises(const Authorization& authorization) const override;
   /// The principal has the method "jwt", the credential "ISSUERNAME/KID", and ends when the token
   /// does. kUnavailable: the issuer is known and its keys are not, or
   /// they are being fetched and the evidence forbids to wait.
@@ -30,7 +30,7 @@ class JwtMethod final : public CredentialMethod {
   /// stream: the token was good when it began.
   Status StillGood(const Principal& who) const override;
   /// False for a token that is remembered: nobody has to be asked about it.
-  bool MayBlock(std::string_view authorization) const override;
+  bool MayBlock(const Authorization& authorization) const override;
   /// A sentence for each issuer whose keys could not be fetched the last time.
   std::vector<std::string> Warnings() const;
 

@@ -30,7 +30,7 @@ class LibmungeDecoder final : public MungeDecoder {
     // libmunge gives the payload of some credentials that it refuses, too.
     const std::unique_ptr<void, decltype(&std::free)> owned(payload, &std::free);
     if (code != EMUNGE_SUCCESS) return Refusal(code);
-    DecodedCredential out{uid, gid, {}, 0};
+    DecodedCredential out{uid, {}, 0};
     if (payload != nullptr && size > 0) {
       out.payload.assign(static_cast<const char*>(payload), static_cast<std::size_t>(size));
     }

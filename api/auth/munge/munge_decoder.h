@@ -12,7 +12,7 @@ namespace muster::auth {
 
 /// What munged says of a credential.
 struct DecodedCredential {
-  std::uint32_t uid = 0, gid = 0;  // of the process that made it
+  std::uint32_t uid = 0;  // of the process that made it
   std::string payload;
   std::int64_t expires_s = 0;  // seconds since 1970
 };

@@ -1,18 +1,21 @@
 #include "api/auth/munge/munge_method.h"
 
 #include <openssl/crypto.h>
-#include <strings.h>
 
-#include <charconv>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
 
 #include "schedd/base/limits.h"
+#include "schedd/text/base64.h"
 #include "schedd/text/request_digest.h"
 
 namespace muster::auth {
 namespace {
 
-constexpr std::string_view kMungeScheme = "Munge ";
-constexpr std::string_view kUidPrefix = "uid:";
+constexpr std::string_view kMungeScheme = "Munge";
+constexpr std::string_view kArmorBegin = "MUNGE:", kArmorEnd = ":";
 
 Error MungeRefused(const char* why) { return {Code::kUnauthenticated, why}; }
 
@@ -20,58 +23,67 @@ bool EqualDigests(std::string_view a, std::string_view b) {
   return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
 }
 
+// Whether the text is what munge_encode writes. munged also reads it with blanks in it, with other
+// last bits, and with anything behind its end; a used credential would then have other spellings,
+// which we have not seen.
+bool IsAsMungeWritesIt(std::string_view text) {
+  if (text.size() > limits::kMungeBytes || text.size() < kArmorBegin.size() + kArmorEnd.size() ||
+      !text.starts_with(kArmorBegin) || !text.ends_with(kArmorEnd)) {
+    return false;
+  }
+  text.remove_prefix(kArmorBegin.size());
+  text.remove_suffix(kArmorEnd.size());
+  const std::optional<std::string> bytes = DecodeBase64(text);
+  return bytes && !bytes->empty() && EncodeBase64(*bytes) == text;
+}
+
 }  // namespace
 
-MungeMethod::MungeMethod(MungeDecoder* decoder, AccountLookups accounts, const Clock* clock)
-    : decoder_(decoder), accounts_(std::move(accounts)), clock_(clock) {}
+MungeMethod::MungeMethod(MungeDecoder* decoder, AccountLookup account, const Clock* clock)
+    : decoder_(decoder), account_(std::move(account)), clock_(clock) {}
 
-// The case of a scheme does not count (RFC 9110, section 11.1).
-bool MungeMethod::Recognises(std::string_view authorization) const {
-  return authorization.size() >= kMungeScheme.size() &&
-         ::strncasecmp(authorization.data(), kMungeScheme.data(), kMungeScheme.size()) == 0;
+bool MungeMethod::Recognises(const Authorization& authorization) const {
+  return !authorization.CredentialsOf(kMungeScheme).empty();
+}
+
+Result<DecodedCredential> MungeMethod::Decode(const std::string& credential) const {
+  const bool alone = asking_.fetch_add(1) == 0;
+  const std::unique_ptr<std::atomic<int>, void (*)(std::atomic<int>*)> done(
+      &asking_, [](std::atomic<int>* asking) { asking->fetch_sub(1); });
+  if (away_ && !alone) return Unavailable("munge cannot check the credential now");
+  auto decoded = decoder_->Decode(credential);
+  away_ = !decoded.ok() && decoded.error().code == Code::kUnavailable;
+  return decoded;
 }
 
 // The credential is used up by the first look at it, also if it is another request's: munged has
 // counted it then, and so do we.
 Result<Principal> MungeMethod::Check(const Evidence& evidence) const {
-  const std::string credential(evidence.authorization.substr(kMungeScheme.size()));
-  if (credential.size() > limits::kMungeBytes || !credential.starts_with("MUNGE:") ||
-      credential.find('\0') != std::string::npos) {
+  const std::string credential(evidence.authorization->CredentialsOf(kMungeScheme));
+  if (!IsAsMungeWritesIt(credential)) {
     return MungeRefused("the text behind \"Munge\" is no munge credential");
   }
   if (evidence.method.empty()) {
     return MungeRefused("munge credentials are for the REST API; use a token here");
   }
-  auto decoded = decoder_->Decode(credential);
+  auto decoded = Decode(credential);
   if (!decoded.ok()) return decoded.error();
   const std::int64_t now_s = clock_->WallNow().us / kMicrosPerSecond;
-  if (!seen_.Take(Sha256Hex(credential), decoded->expires_s, now_s)) {
+  if (!seen_.Take(evidence.authorization->Digest(), decoded->expires_s, now_s)) {
     return MungeRefused("the munge credential has been used before");
   }
   const std::string expected = RequestDigest(evidence.method, evidence.target, evidence.body);
   if (!EqualDigests(decoded->payload, expected)) {
     return MungeRefused("the munge credential was made for another request");
   }
-  auto account = accounts_.find(decoded->uid);
+  auto account = account_(decoded->uid);
+  if (!account.ok() && account.error().code == Code::kUnavailable) return account.error();
   if (!account.ok()) return MungeRefused("the user of the munge credential has no account here");
   Principal who = std::move(account).value();
   who.method = "munge";
   who.uid = decoded->uid;
-  who.credential = std::string(kUidPrefix) + std::to_string(decoded->uid);
+  who.credential = "uid:" + std::to_string(decoded->uid);
   return who;
-}
-
-// The account is that of the credential: whoever acts as another user has no uid. A name service
-// that does not answer ends no stream.
-Status MungeMethod::StillGood(const Principal& who) const {
-  if (who.method != "munge") return Done{};
-  std::uint32_t uid = 0;
-  const char* end = who.credential.data() + who.credential.size();
-  const bool told = who.credential.starts_with(kUidPrefix) &&
-                    std::from_chars(who.credential.data() + kUidPrefix.size(), end, uid).ptr == end;
-  const auto account = told ? accounts_.recall(uid) : NotFound("no account is named");
-  if (account.ok() || account.error().code == Code::kUnavailable) return Done{};
-  return MungeRefused("the user of the munge credential has no account here any more");
 }
 
 }  // namespace muster::auth

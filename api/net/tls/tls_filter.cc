@@ -111,9 +111,10 @@ void TlsFilter::OnOpen() {
   state_ = State::kOpen;
 }
 
+// Asks OpenSSL only while there is something that it has not seen or has not given out.
 void TlsFilter::Read(std::string* plain) {
   char record[kRecordBytes];
-  for (;;) {
+  while (BIO_ctrl_pending(in_) > 0 || SSL_has_pending(ssl_.get()) == 1) {
     ERR_clear_error();
     const int n = SSL_read(ssl_.get(), record, sizeof record);
     if (n > 0) {

@@ -327,7 +327,7 @@ RequestReader::Step RequestReader::ReadSender() {
   request.authorization = Trimmed(head[http::field::authorization]);
   if (head.count(http::field::authorization) == 1 && request.authorization.empty())
     return Refuse(400, "the Authorization header is empty");
-  if (request.authorization.size() > limits::kAuthorizationBytes)
+  if (request.authorization.text().size() > limits::kAuthorizationBytes)
     return Refuse(431, "the Authorization header is over 12 KiB");
   for (const char* name : {"X-Muster-User", "Impersonate-User"}) {
     // Who is to be acted as, and is nobody, is not to be oneself.

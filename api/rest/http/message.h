@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "api/auth/authorization.h"
 #include "api/net/peer.h"
 #include "schedd/base/result.h"
 
@@ -35,7 +36,8 @@ struct Request {
   std::string content_type, idempotency_key, last_event_id;
   // What the request says of its sender (api/auth/authenticator.h): the Authorization header, whom
   // it wants to act as (X-Muster-User or Impersonate-User, Impersonate-Group), and its id.
-  std::string authorization, as_user, request_id;
+  auth::Authorization authorization;
+  std::string as_user, request_id;
   std::vector<std::string> as_groups;
   // The request line as it came; a munge credential is bound to it.
   std::string raw_method, raw_target;

@@ -93,8 +93,9 @@ class JwtMethodRuleU54 : public ::testing::Test {
     return *method_;
   }
   Result<Principal> Ask(const std::string& authorization) {
+    const Authorization given(authorization);
     Evidence evidence;
-    evidence.authorization = authorization;
+    evidence.authorization = &given;
     return method().Check(evidence);
   }
   Code CodeOf(const std::string& authorization) {
@@ -144,9 +145,9 @@ TEST_F(JwtMethodRuleU54, WhoMayNotWaitIsToldToComeAgain) {
   ASSERT_EQ(CodeOf(TokenOf(FirstKey(), clock_)), Code::kOk);
   provider_.Publish(JwksOf({SecondKey().Jwk()}));
   clock_.Advance(11'000);
-  const std::string text = TokenOf(SecondKey(), clock_);
+  const Authorization given(TokenOf(SecondKey(), clock_));
   Evidence evidence;
-  evidence.authorization = text;
+  evidence.authorization = &given;
   evidence.may_wait = false;
   const auto first = method().Check(evidence);
   ASSERT_FALSE(first.ok());

@@ -18,7 +18,7 @@ namespace {
 // Until the thread of `accounts` has been told this name, or for five seconds.
 bool ComesToBe(auth::Accounts& accounts, std::uint32_t uid, const std::string& name) {
   for (int i = 0; i < 500; ++i) {
-    if (accounts.Find(uid)->name == name) return true;
+    if ((*accounts.Find(uid))->name == name) return true;
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   return false;
@@ -30,21 +30,43 @@ TEST(Accounts, AreAskedOnceInHalfAMinute_AndStandWhileTheNameServiceIsAway) {
   FixedAccounts& source = *owned;
   auth::Accounts accounts(std::move(owned), clock);
   EXPECT_FALSE(accounts.Known(1000));
-  EXPECT_EQ(accounts.Find(1000)->name, "ada");
+  EXPECT_EQ((*accounts.Find(1000))->name, "ada");
   EXPECT_TRUE(accounts.Known(1000));
-  EXPECT_EQ(accounts.Find(1000)->groups, (std::vector<std::string>{"ada", "physics"}));
+  EXPECT_EQ((*accounts.Find(1000))->groups, (std::vector<std::string>{"ada", "physics"}));
   EXPECT_EQ(source.asked, 1);
   clock.Advance(limits::kAccountForMs);
   source.Change([](auto* all) { (*all)[1000].name = "lovelace"; });
-  EXPECT_EQ(accounts.Find(1000)->name, "ada") << "the caller waited for the name service";
+  EXPECT_EQ((*accounts.Find(1000))->name, "ada") << "the caller waited for the name service";
   EXPECT_TRUE(ComesToBe(accounts, 1000, "lovelace"));
   EXPECT_EQ(source.asked, 2);
   clock.Advance(limits::kAccountForMs);
   source.away = true;
-  EXPECT_EQ(accounts.Find(1000)->name, "lovelace");
+  EXPECT_EQ((*accounts.Find(1000))->name, "lovelace");
   EXPECT_EQ(accounts.Find(7).error().code, Code::kUnavailable);
   source.away = false;
-  EXPECT_EQ(accounts.Find(7)->name, "");
+  EXPECT_EQ((*accounts.Find(7))->name, "");
+}
+
+// One answer of the name service is one value, whoever asks; it stays as it is while a newer one
+// takes its place.
+TEST(Accounts, AreShared_WithoutNamesOfTheSystem_AndWithEachGroupOnce) {
+  FakeClock clock;
+  auto owned = std::make_unique<FixedAccounts>();
+  FixedAccounts& source = *owned;
+  source.Change([](auto* all) {
+    (*all)[1001].groups = {"eve", "physics", "eve", "system:masters", "physics"};
+    (*all)[1002] = {"system:admin", {}};
+  });
+  auth::Accounts accounts(std::move(owned), clock);
+  const auth::AccountPtr eve = *accounts.Find(1001);
+  EXPECT_EQ(eve->groups, (std::vector<std::string>{"eve", "physics"}));
+  EXPECT_EQ(eve, *accounts.Find(1001));
+  EXPECT_EQ(eve, accounts.Recall(1001));
+  EXPECT_EQ(auth::PrincipalOfAccount(**accounts.Find(1002), 1002).user, "1002");
+  clock.Advance(limits::kAccountForMs);
+  source.Change([](auto* all) { (*all)[1001].name = "mallory"; });
+  EXPECT_TRUE(ComesToBe(accounts, 1001, "mallory"));
+  EXPECT_EQ(eve->name, "eve");
 }
 
 TEST(Accounts, ThatAreOld_AreAskedByTheCaller_ButNotByWhoOnlyRecallsThem) {
@@ -52,12 +74,12 @@ TEST(Accounts, ThatAreOld_AreAskedByTheCaller_ButNotByWhoOnlyRecallsThem) {
   auto owned = std::make_unique<FixedAccounts>();
   FixedAccounts& source = *owned;
   auth::Accounts accounts(std::move(owned), clock);
-  EXPECT_EQ(accounts.Find(1000)->name, "ada");
+  EXPECT_EQ((*accounts.Find(1000))->name, "ada");
   clock.Advance(limits::kAccountStaleMs);
   source.Change([](auto* all) { (*all)[1000].name = "lovelace"; });
   EXPECT_FALSE(accounts.Known(1000));
-  EXPECT_EQ(accounts.Find(1000)->name, "lovelace");
-  EXPECT_FALSE(accounts.Recall(0).has_value());
+  EXPECT_EQ((*accounts.Find(1000))->name, "lovelace");
+  EXPECT_EQ(accounts.Recall(0), nullptr);
   EXPECT_TRUE(ComesToBe(accounts, 0, "root"));
 }
 

@@ -8,7 +8,9 @@
 #include <future>
 #include <thread>
 
+#include "api/auth/audit_sink.h"
 #include "schedd/model/access.h"
+#include "schedd/text/request_digest.h"
 #include "tests/support/fake_clock.h"
 #include "tests/unit/identity/fixed_accounts.h"
 
@@ -18,9 +20,11 @@ namespace {
 // Knows the one token "Bearer good".
 class OneToken final : public auth::CredentialMethod {
  public:
-  bool Recognises(std::string_view text) const override { return text.starts_with("Bearer "); }
+  bool Recognises(const auth::Authorization& given) const override {
+    return !given.CredentialsOf("Bearer").empty();
+  }
   Result<auth::Principal> Check(const auth::Evidence& evidence) const override {
-    if (evidence.authorization != "Bearer good")
+    if (evidence.authorization->text() != "Bearer good")
       return Error{Code::kUnauthenticated, "the token is not valid"};
     auth::Principal who;
     who.user = "tina";
@@ -51,6 +55,21 @@ class SomeMayAct final : public auth::Authorizer {
   bool revoked = false;
 };
 
+// What was noted for the audit trail.
+class Refusals final : public auth::AuditSink {
+ public:
+  void Refused(const auth::Principal& who, std::string_view verb, const auth::ResourceRef& what,
+               const Error&) override {
+    noted.push_back(who.user + " " + who.request_id + " " + std::string(verb) + " " +
+                    std::string(what.resource) + "/" + std::string(what.name));
+  }
+  void Failed(const auth::Principal&, std::string_view, std::string_view, const Error&) override {}
+  Status Read(const auth::Principal&, auth::Verb, const auth::ResourceRef&) override {
+    return Done{};
+  }
+  std::vector<std::string> noted;
+};
+
 struct Chain {
   explicit Chain(bool loopback_peers = true) {
     auto owned = std::make_unique<FixedAccounts>();
@@ -70,18 +89,21 @@ struct Chain {
     peer.address = "unix";
     return peer;
   }
-  Result<auth::Principal> Ask(const net::Peer& peer, std::string_view authorization = "",
+  Result<auth::Principal> Ask(const net::Peer& peer, const auth::Authorization& authorization = "",
                               std::string_view as = "",
                               std::vector<std::string_view> groups = {}) const {
     auth::Evidence evidence;
     evidence.peer = &peer;
-    evidence.authorization = authorization;
+    evidence.authorization = &authorization;
+    evidence.request_id = "r1";
+    evidence.audit = &refusals;
     evidence.as_user = as;
     evidence.as_groups = std::move(groups);
     return chain->Authenticate(evidence);
   }
   FakeClock clock;
   SomeMayAct authorizer;
+  mutable Refusals refusals;
   std::shared_ptr<OneToken> token = std::make_shared<OneToken>();
   FixedAccounts* source = nullptr;
   std::unique_ptr<auth::Accounts> accounts;
@@ -141,10 +163,14 @@ TEST(Chain, AThreadThatMayNotWait_IsToldToComeAgain_OrPreparesFirst) {
 // A method that asks another program, as JWT and munge do.
 class SlowMethod final : public auth::CredentialMethod {
  public:
-  bool Recognises(std::string_view text) const override { return text.starts_with("Slow "); }
+  bool Recognises(const auth::Authorization& given) const override {
+    return !given.CredentialsOf("Slow").empty();
+  }
   Result<auth::Principal> Check(const auth::Evidence&) const override { return auth::Principal(); }
   Status StillGood(const auth::Principal&) const override { return Done{}; }
-  bool MayBlock(std::string_view text) const override { return text != "Slow known"; }
+  bool MayBlock(const auth::Authorization& given) const override {
+    return given.text() != "Slow known";
+  }
 };
 
 TEST(Chain, WhoseQuestionMayBlock) {
@@ -188,6 +214,22 @@ TEST(Chain, WhoseQuestionMayBlock) {
           << one.what << ", loopback-peers " << loopback_peers;
     }
   }
+}
+
+TEST(Authorization, HasASchemeInAnyCase_AndTheDigestOfItsCredentialsAlone) {
+  const auth::Authorization plain("Bearer a b"), other("bEARER   a b"), foreign("Basic a b");
+  EXPECT_EQ(plain.CredentialsOf("Bearer"), "a b");
+  EXPECT_EQ(other.CredentialsOf("Bearer"), "a b");
+  EXPECT_EQ(foreign.CredentialsOf("Bearer"), "");
+  for (const char* text : {"", "Bearer", "Bearer ", "Bearera b", " Bearer a b"})
+    EXPECT_EQ(auth::Authorization(text).CredentialsOf("Bearer"), "") << text;
+  EXPECT_EQ(plain.Digest(), other.Digest());
+  EXPECT_EQ(plain.Digest(), Sha256Hex("a b"));
+  EXPECT_NE(plain.Digest(), auth::Authorization("Bearer a c").Digest());
+  // A header that takes the place of another one has none of its digest.
+  auth::Authorization replaced = plain;
+  replaced = auth::Authorization("Bearer a c");
+  EXPECT_EQ(replaced.Digest(), Sha256Hex("a c"));
 }
 
 TEST(Chain, AnAuthorizationHeaderDecidesAlone) {
@@ -250,6 +292,23 @@ TEST(Chain, ActingAsOthersNeedsTheRight_ForTheUserAndForEachGroup) {
   EXPECT_EQ(chain.Ask(Chain::Unix(1000), "", "root").error().code, Code::kPermissionDenied);
   EXPECT_EQ(chain.Ask(Chain::Unix(1000), "", "", {"physics"}).error().code, Code::kInvalidArgument);
   EXPECT_EQ(chain.Ask(Chain::Unix(0), "", "a\nb").error().code, Code::kInvalidArgument);
+}
+
+TEST(Chain, WhoMayNotActAsAnother_IsNotedByItsOwnName_AndOnce) {
+  const Chain chain;
+  const auto as_root = chain.Ask(Chain::Unix(1000), "", "root");
+  ASSERT_FALSE(as_root.ok());
+  EXPECT_TRUE(as_root.error().audited) << "the server would note it again, without a name";
+  EXPECT_FALSE(chain.Ask(Chain::Unix(1000), "", "bob", {"physics", "chemistry"}).ok());
+  EXPECT_TRUE(chain.Ask(Chain::Unix(1000), "", "bob").ok());
+  EXPECT_EQ(chain.refusals.noted,
+            (std::vector<std::string>{"ada r1 impersonate users/root",
+                                      "ada r1 impersonate groups/chemistry"}));
+  // Of a wrong token nobody is known.
+  const auto nobody = chain.Ask(Chain::Unix(1000), "Bearer bad", "root");
+  ASSERT_FALSE(nobody.ok());
+  EXPECT_FALSE(nobody.error().audited);
+  EXPECT_EQ(chain.refusals.noted.size(), 2u);
 }
 
 TEST(Chain, AnOpenStreamEndsWithTheRightToActAsItsUser) {
@@ -328,6 +387,9 @@ TEST(Chain, AnOpenStreamEndsWithAGroupOfItsAccount) {
   const auth::Principal ada = *chain.Ask(Chain::Unix(1000));
   const auth::Principal bob = *chain.Ask(Chain::Unix(1000), "", "bob");
   const auth::Principal root = *chain.Ask(Chain::Unix(0));
+  auth::Principal by_munge = ada;
+  by_munge.method = "munge";
+  EXPECT_TRUE(chain.chain->StillGood(by_munge).ok());
   chain.source->Change([](auto* all) { (*all)[1000].groups = {"ada", "chemistry"}; });
   chain.clock.Advance(31'000);
   for (int i = 0; i < 500 && chain.chain->StillGood(ada).ok(); ++i)
@@ -338,6 +400,7 @@ TEST(Chain, AnOpenStreamEndsWithAGroupOfItsAccount) {
             "the account \"ada\" is no member of the group \"physics\" any more");
   EXPECT_FALSE(chain.chain->StillGood(bob).ok())
       << "who acts as another has its own groups' rights";
+  EXPECT_FALSE(chain.chain->StillGood(by_munge).ok());
   EXPECT_TRUE(chain.chain->StillGood(root).ok());
   EXPECT_TRUE(chain.chain->StillGood(*chain.Ask(Chain::Unix(1000))).ok()) << "a group more or less";
 }

@@ -32,10 +32,9 @@ class FixedAccounts final : public auth::AccountSource {
 
  private:
   std::mutex mutex_;
-  std::map<std::uint32_t, auth::Account> accounts_ = {
-      {0, {0, 0, "root", {"root"}}},
-      {1000, {1000, 1000, "ada", {"ada", "physics"}}},
-      {1001, {1001, 1001, "eve", {"eve", "system:masters"}}}};
+  std::map<std::uint32_t, auth::Account> accounts_ = {{0, {"root", {"root"}}},
+                                                      {1000, {"ada", {"ada", "physics"}}},
+                                                      {1001, {"eve", {"eve", "system:masters"}}}};
 };
 
 }  // namespace muster::test

@@ -28,8 +28,9 @@ struct Tokens {
     config = next;
   }
   Result<auth::Principal> Ask(const std::string& authorization) const {
+    const auth::Authorization given(authorization);
     auth::Evidence evidence;
-    evidence.authorization = authorization;
+    evidence.authorization = &given;
     return method.Check(evidence);
   }
   FakeClock clock;

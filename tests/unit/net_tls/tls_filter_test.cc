@@ -70,6 +70,27 @@ TEST_F(TlsFilterTest, LongTextsPassInPieces) {
   EXPECT_EQ(server.Encrypt("more"), 0u);
 }
 
+// All of it is there after one call, however many records it has, and its end is not missed.
+TEST_F(TlsFilterTest, ManyRecordsAndTheEndInOnePiece) {
+  for (const int version : {TLS1_2_VERSION, TLS1_3_VERSION}) {
+    for (const std::size_t piece : {std::size_t{1000}, std::size_t{1} << 20}) {
+      TlsFilter server(Context(), "http/1.1", false);
+      ClientEnd client({site_.certificate_pem(), {}, "", version, ""});
+      std::string at_server;
+      ASSERT_EQ(client.Talk(server, &at_server), State::kOpen);
+      std::string sent;
+      for (const std::size_t size : {1u, 16384u, 40000u, 5u}) {
+        const std::string text(size, static_cast<char>('a' + size % 7));
+        client.Write(text);
+        sent += text;
+      }
+      SSL_shutdown(client.ssl());
+      EXPECT_EQ(client.Talk(server, &at_server, piece), State::kEnded);
+      EXPECT_TRUE(at_server == sent) << at_server.size() << " of " << sent.size();
+    }
+  }
+}
+
 TEST_F(TlsFilterTest, OldVersionsAndWeakCiphersAreRefused) {
   for (const int version : {TLS1_VERSION, TLS1_1_VERSION}) {
     TlsFilter server(Context(), "http/1.1", false);

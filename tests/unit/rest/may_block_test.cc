@@ -18,7 +18,7 @@ namespace {
 class SlowAuthenticator final : public auth::Authenticator {
  public:
   Result<auth::Principal> Authenticate(const auth::Evidence& evidence) const override {
-    if (evidence.authorization.empty()) return Tester();
+    if (evidence.authorization->empty()) return Tester();
     std::unique_lock lock(mutex_);
     ++held_;
     changed_.notify_all();
@@ -26,7 +26,7 @@ class SlowAuthenticator final : public auth::Authenticator {
     return Tester();
   }
   Status StillGood(const auth::Principal&) const override { return Done{}; }
-  bool MayBlock(std::string_view authorization, const net::Peer*) const override {
+  bool MayBlock(const auth::Authorization& authorization, const net::Peer*) const override {
     return !authorization.empty();
   }
   // Until so many requests are held.

@@ -97,6 +97,17 @@ TEST_F(AuditLogTest, WhoSeesTheEndOfARefusedRequestNotesItNoSecondTime) {
   EXPECT_EQ(rows_[1].code, "NOT_FOUND");
 }
 
+TEST_F(AuditLogTest, ARefusedPathIsNotedOnce_InTheNameOfItsCaller) {
+  const Status refused =
+      authorizer_.AuthorizePath(Person("eve", "r1"), auth::Verb::kGet, "/metrics");
+  ASSERT_FALSE(refused.ok());
+  // The server sees a request that it does not admit, and knows only the connection.
+  log_.Failed(auth::UnknownCaller(nullptr), "get", "/metrics", refused.error());
+  ASSERT_EQ(rows_.size(), 1U);
+  EXPECT_EQ(rows_[0].user, "eve");
+  EXPECT_EQ(rows_[0].result, kAuditRefused);
+}
+
 TEST_F(AuditLogTest, FiltersAndOverloadAreNotNoted) {
   EXPECT_FALSE(authorizer_.Allows(Person("eve"), auth::Verb::kList, kJob));
   EXPECT_FALSE(authorizer_.AllowsPath(Person("eve"), auth::Verb::kGet, "/metrics"));
