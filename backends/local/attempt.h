@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -79,7 +80,7 @@ class Attempt : public std::enable_shared_from_this<Attempt> {
   bool StepController();
   void StartPods(std::vector<PodWish> wishes);
   bool StartPod(const PodWish& wish);
-  void AddHosts(const std::vector<PodWish>& wishes) const;
+  void AddHosts(const std::vector<PodWish>& wishes);
   JobAccounts Accounts() const;
   PodContext ContextFor(const PodWish& wish, const std::string& pod_dir) const;
   void StopPod(Pod* pod, std::int64_t grace_ms);
@@ -104,6 +105,7 @@ class Attempt : public std::enable_shared_from_this<Attempt> {
   RemotePhase phase_ = RemotePhase::kPending;
   std::vector<ReclaimablePods> reclaimable_;  // of the last step
   std::string trouble_;                       // why a step failed; it is tried again
+  std::set<std::string> hosts_;               // lines that the hosts file has got from this object
   WallTime wake_at_;
   std::optional<TimerId> timer_;
   std::vector<Callback<RemovalResult>> waiting_;

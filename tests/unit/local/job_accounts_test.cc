@@ -62,6 +62,8 @@ TEST(JobAccounts, TheTableOfUsers) {
       {0, 0, -7, true, kRefused},
       {0, 0, INT64_C(0xFFFFFFFF), true, kRefused},
       {0, 0, INT64_C(1) << 33, true, kRefused},
+      {0, INT64_C(0xFFFFFFFF), kNone, true, kRefused},
+      {0, INT64_C(0xFFFFFFFF), INT64_C(0xFFFFFFFF), true, kRefused},
       // A daemon without root: its own user's jobs.
       {kUser, kUser, kNone, false, kUser},
       {kUser, kUser, kUser, false, kUser},
