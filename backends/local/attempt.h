@@ -28,8 +28,9 @@ struct AttemptWorld {
   std::shared_ptr<EventLoop> loop;
   std::map<std::string, ResourceList> allocatable;  // by cluster
   std::map<std::string, MemberAccounts> accounts;   // by cluster
-  std::function<void(const Observation&)> report;   // called when an observation has changed
-  std::function<void(const DispatchKey&)> forget;   // called when an attempt is gone from the disk
+  AccountCache users;
+  std::function<void(const Observation&)> report;  // called when an observation has changed
+  std::function<void(const DispatchKey&)> forget;  // called when an attempt is gone from the disk
 };
 
 class Attempt : public std::enable_shared_from_this<Attempt> {
