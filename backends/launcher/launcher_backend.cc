@@ -1,6 +1,11 @@
 // LauncherBackend. Each call is put on a table of open calls under a number, then sent; the reader
 // thread takes it off with its answer, or with an error when the connection ends. So each call is
 // answered once: who takes it off the table answers it.
+//
+// A launcher may hang without ending the connection. The reader looks at the open calls kLooks
+// times within the time that an answer may take, and ends the connection when it has seen a call
+// that often. Looks are counted instead of time, so that a daemon that was stopped itself for a
+// while does not blame the launcher: the answers lie in the socket.
 #include "backends/launcher/launcher_backend.h"
 
 #include <sys/socket.h>
@@ -27,6 +32,9 @@
 namespace muster {
 namespace launcher {
 namespace {
+
+// Looks at the open calls within the time that an answer may take.
+constexpr int kLooks = 6;
 
 // Connects to a Unix socket; errors say what the user can look at.
 Result<int> Connect(const std::string& path) {
@@ -73,7 +81,9 @@ class LauncherBackend final : public Backend {
   struct OpenCall {
     Taker take;
     bool changes = false;  // Ensure and Remove: without an answer it may have happened
+    bool bounded = false;  // the launcher must answer in time
     pb::Answer gathered;   // the parts that have come
+    int looks = 0;         // how often it was seen open
   };
 
   void Call(pb::Request request, bool changes, Taker take);
@@ -84,6 +94,8 @@ class LauncherBackend final : public Backend {
   Status Greet(FrameStream& stream) const;
   void Attach(std::shared_ptr<FrameStream> stream);
   void Detach(const Status& why);
+  Status Listen(FrameStream& stream);
+  Status LookAtCalls();
   Status Take(const std::string& frame);
   Status TakeAnswer(pb::Answer answer);
   void TellAway(const std::string& why);
@@ -123,7 +135,8 @@ void LauncherBackend::Call(pb::Request request, bool changes, Taker take) {
       refusal = Overloaded("the local member has too much to do", 1000);
     } else {
       stream = stream_;
-      open_[request.id()] = {std::move(take), changes, {}};
+      const bool bounded = request.has_ensure() || request.has_list() || request.has_facts();
+      open_[request.id()] = {std::move(take), changes, bounded, {}};
     }
   }
   if (stream == nullptr) return take(std::move(refusal));
@@ -258,14 +271,38 @@ Status LauncherBackend::Serve(const std::stop_token& stop) {
   Status ended = Greet(*stream);
   if (ended.ok()) {
     Attach(stream);
-    while (ended.ok()) {
-      const Result<std::string> frame = stream->Read();
-      ended = frame.ok() ? Take(*frame) : Status(frame.error());
-    }
+    ended = Listen(*stream);
   }
   stream->End();
   Detach(ended);
   return ended;
+}
+
+// Reads until the connection ends or is given up. A frame that has begun must end in time too.
+Status LauncherBackend::Listen(FrameStream& stream) {
+  using SteadyTime = std::chrono::steady_clock;
+  const std::chrono::milliseconds every(
+      std::max<std::int64_t>(1, options_.answer_within_ms / kLooks));
+  stream.SetReadTimeout(options_.answer_within_ms);
+  SteadyTime::time_point look_at = SteadyTime::now() + every;
+  while (true) {
+    if (SteadyTime::now() >= look_at) {
+      if (Status answered = LookAtCalls(); !answered.ok()) return answered;
+      look_at = SteadyTime::now() + every;
+    }
+    if (!stream.Await(every.count())) continue;
+    const Result<std::string> frame = stream.Read();
+    if (!frame.ok()) return frame.error();
+    if (Status taken = Take(*frame); !taken.ok()) return taken;
+  }
+}
+
+Status LauncherBackend::LookAtCalls() {
+  std::lock_guard lock(mutex_);
+  for (auto& [id, call] : open_) {
+    if (call.bounded && ++call.looks > kLooks) return Unavailable("it does not answer");
+  }
+  return Done{};
 }
 
 // The first exchange: who is at the other end, and which members it serves.

@@ -4,15 +4,18 @@
 // One connection to a Unix socket. Callbacks and reports come on the thread that reads it. While
 // there is no connection, calls are answered kUnavailable and the members are reported as not
 // healthy; it is connected to again after a pause. When it breaks, what the launcher may have done
-// is answered kUnknown, what it was only asked kUnavailable. After each connection the sink hears
-// OnGap for every member.
+// is answered kUnknown, what it was only asked kUnavailable. A launcher that does not answer in
+// time has its connection broken from this side. After each connection the sink hears OnGap for
+// every member.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "backends/backend.h"
+#include "schedd/base/limits_launcher.h"
 
 namespace muster {
 
@@ -22,6 +25,8 @@ struct LauncherOptions {
   std::string socket;
   /// The members, by name. A launcher that lacks one of them is not spoken to.
   std::vector<std::string> clusters;
+  /// Without an answer for so long to Ensure, List or Facts the connection is given up.
+  std::int64_t answer_within_ms = limits::kLauncherAnswerWithinMs;
 };
 
 /// Connects at Start; never fails, because a launcher may start later.

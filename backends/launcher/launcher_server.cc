@@ -65,6 +65,15 @@ void Refuse(Session& session, const std::string& why) {
   session.stream.EndAfterSending(kRefusalMs);
 }
 
+// Whether this launcher knows every field of the request, also of the messages in it: what a later
+// daemon asks for in one that it does not know would be left out silently. Unknown fields are gone
+// afterwards.
+bool KnowsAllOf(pb::Request* request) {
+  const std::size_t said = request->ByteSizeLong();
+  request->DiscardUnknownFields();
+  return request->ByteSizeLong() == said;
+}
+
 // Answers call `id` with a failure, or with what `fill` puts into the answer.
 template <class T>
 void Answer(Session& session, std::uint64_t id, const Result<T>& result,
@@ -179,6 +188,7 @@ namespace {
 
 using launcher::Answer;
 using launcher::KeyFrom;
+using launcher::KnowsAllOf;
 using launcher::Refuse;
 using launcher::Say;
 using launcher::SessionPtr;
@@ -289,8 +299,7 @@ void LauncherServer::Impl::Serve(const SessionPtr& session) {
 // False: the connection ends.
 bool LauncherServer::Impl::Handle(const SessionPtr& session, const std::string& frame) {
   pb::Request request;
-  const bool understood =
-      request.ParseFromString(frame) && request.GetReflection()->GetUnknownFields(request).empty();
+  const bool understood = request.ParseFromString(frame) && KnowsAllOf(&request);
   const bool hello = understood && request.has_hello();
   if (!understood || request.call_case() == pb::Request::CALL_NOT_SET ||
       hello == session->greeted) {

@@ -2,6 +2,7 @@
 // descriptor itself stays open until the destructor, so no thread meets a reused number.
 #include "backends/launcher/wire.h"
 
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -61,6 +62,11 @@ Result<std::string> FrameStream::Read() {
       return Unavailable("the connection has ended");
   }
   return frame;
+}
+
+bool FrameStream::Await(std::int64_t ms) const {
+  pollfd readable{fd_, POLLIN, 0};
+  return ::poll(&readable, 1, static_cast<int>(ms)) > 0;
 }
 
 void FrameStream::SetReadTimeout(std::int64_t ms) {

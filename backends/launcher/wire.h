@@ -31,6 +31,9 @@ class FrameStream {
   /// Waits for the next frame. Errors: kUnavailable (the stream has ended, or SetReadTimeout's time
   /// is over), kInvalidArgument (the frame is too long; the stream cannot be read any further).
   Result<std::string> Read();
+  /// Waits until Read has something to read, which the end of the stream is too; false: nothing
+  /// came within this time.
+  bool Await(std::int64_t ms) const;
   /// 0: wait for ever, the default.
   void SetReadTimeout(std::int64_t ms);
   /// False if the stream has ended, the frame is too long, or too much waits already; the last ends

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -27,8 +28,9 @@ struct AttemptWorld {
   std::shared_ptr<EventLoop> loop;
   std::map<std::string, ResourceList> allocatable;  // by cluster
   std::map<std::string, MemberAccounts> accounts;   // by cluster
-  std::function<void(const Observation&)> report;   // called when an observation has changed
-  std::function<void(const DispatchKey&)> forget;   // called when an attempt is gone from the disk
+  AccountCache users;
+  std::function<void(const Observation&)> report;  // called when an observation has changed
+  std::function<void(const DispatchKey&)> forget;  // called when an attempt is gone from the disk
 };
 
 class Attempt : public std::enable_shared_from_this<Attempt> {
@@ -79,7 +81,7 @@ class Attempt : public std::enable_shared_from_this<Attempt> {
   bool StepController();
   void StartPods(std::vector<PodWish> wishes);
   bool StartPod(const PodWish& wish);
-  void AddHosts(const std::vector<PodWish>& wishes) const;
+  void AddHosts(const std::vector<PodWish>& wishes);
   JobAccounts Accounts() const;
   PodContext ContextFor(const PodWish& wish, const std::string& pod_dir) const;
   void StopPod(Pod* pod, std::int64_t grace_ms);
@@ -104,6 +106,7 @@ class Attempt : public std::enable_shared_from_this<Attempt> {
   RemotePhase phase_ = RemotePhase::kPending;
   std::vector<ReclaimablePods> reclaimable_;  // of the last step
   std::string trouble_;                       // why a step failed; it is tried again
+  std::set<std::string> hosts_;               // lines that the hosts file has got from this object
   WallTime wake_at_;
   std::optional<TimerId> timer_;
   std::vector<Callback<RemovalResult>> waiting_;

@@ -16,7 +16,9 @@ JobAccounts Attempt::Accounts() const {
     accounts.root_jobs = member->second.root_jobs;
   }
   accounts.reserved = world_.options.reserved_users;
-  accounts.account_of = AccountOfUser;
+  accounts.account_of = [&world = world_](std::int64_t uid) {
+    return world.users.Of(uid, world.options.clock->Now());
+  };
   return accounts;
 }
 

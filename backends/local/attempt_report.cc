@@ -5,6 +5,7 @@
 // container that kept failing in a pod that its controller then stopped. It is never the code of
 // our own TERM.
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -143,8 +144,9 @@ std::vector<PodStatus> Attempt::Pods() const {
 }
 
 // Appends the pods' host names to the attempt's hosts file, which its pods see as /etc/hosts.
-// Appended and not replaced, because the mount shows the file by its inode.
-void Attempt::AddHosts(const std::vector<PodWish>& wishes) const {
+// Appended and not replaced, because the mount shows the file by its inode. Each name once: the
+// same pods come again when one of them could not be started.
+void Attempt::AddHosts(const std::vector<PodWish>& wishes) {
   if (world_.abilities.isolation == "none") return;
   const std::string path = dir_ + "/hosts";
   std::string lines;
@@ -163,13 +165,19 @@ void Attempt::AddHosts(const std::vector<PodWish>& wishes) const {
                 base + "." + state_.ns + ".svc.cluster.local";
       }
     }
-    lines += line + "\n";
+    if (hosts_.insert(line).second) lines += line + "\n";
   }
+  if (lines.empty()) return;
   const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-  // Without the file names do not resolve, but addresses still work.
-  if (fd < 0) return;
-  if (::write(fd, lines.data(), lines.size()) < 0) ::unlink(path.c_str());
-  ::close(fd);
+  // All users of the pods read it, whatever the umask is. Without the file names do not resolve,
+  // but addresses still work.
+  const bool written =
+      fd >= 0 && ::fchmod(fd, 0644) == 0 && ::write(fd, lines.data(), lines.size()) >= 0;
+  if (!written) {
+    ::unlink(path.c_str());
+    hosts_.clear();
+  }
+  if (fd >= 0) ::close(fd);
 }
 
 }  // namespace muster::local

@@ -8,6 +8,7 @@
 #include <charconv>
 
 #include "backends/local/process/files.h"
+#include "schedd/base/limits.h"
 #include "schedd/base/passwd.h"
 
 namespace muster::local {
@@ -47,6 +48,16 @@ Result<HostAccount> AccountOfUser(std::int64_t uid) {
   account.shell = (*entry)->shell;
   if (IsDirectory((*entry)->home)) account.home = (*entry)->home;
   account.groups = GroupsOf((*entry)->name.c_str(), (*entry)->gid);
+  return account;
+}
+
+Result<HostAccount> AccountCache::Of(std::int64_t uid, Monotonic now) {
+  const auto found = known_.find(uid);
+  if (found != known_.end() && now < found->second.until) return found->second.account;
+  Result<HostAccount> account = look_(uid);
+  if (!account.ok()) return account;
+  if (known_.size() >= limits::kAccounts) known_.clear();
+  known_[uid] = {*account, now + MillisToNanos(limits::kAccountForMs)};
   return account;
 }
 

@@ -176,6 +176,8 @@ Status LocalBackend::OpenCluster(const LocalCluster& cluster) {
     if (!IsDirectory(path)) continue;
     Result<std::shared_ptr<Attempt>> attempt = Attempt::Adopt(world_, path);
     if (!attempt.ok()) {
+      // Nothing is known of an attempt that cannot be read now: its pods may run.
+      if (attempt.error().code == Code::kUnavailable) return attempt.error();
       // The daemon died while it created this attempt, before any pod ran.
       if (Status removed = RemoveTree(path); !removed.ok()) return removed;
       continue;

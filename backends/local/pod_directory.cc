@@ -246,11 +246,7 @@ Status RequestStop(const std::string& dir, SupervisorId supervisor, std::int64_t
     supervisor = {static_cast<pid_t>(Integer(status, "pid", 0)),
                   static_cast<std::uint64_t>(Integer(status, "startTicks", 0))};
   }
-  ProcessInfo now;
-  if (supervisor.pid > 0 && ReadProcess(supervisor.pid, &now) &&
-      now.start_ticks == supervisor.start_ticks) {
-    ::kill(supervisor.pid, SIGTERM);
-  }
+  if (supervisor.pid > 0) SignalIfSame(supervisor.pid, supervisor.start_ticks, SIGTERM);
   return wrote;
 }
 
@@ -259,7 +255,7 @@ void KillRemains(const std::string& dir, const SupervisorId& supervisor) {
   if (supervisor.pid > 0 && ReadProcess(supervisor.pid, &now) &&
       now.start_ticks == supervisor.start_ticks) {
     KillDescendants(supervisor.pid);
-    ::kill(supervisor.pid, SIGKILL);
+    SignalIfSame(supervisor.pid, supervisor.start_ticks, SIGKILL);
   }
   const json::object spec = ReadJson(dir + "/spec.json");
   const std::string key = Text(spec, "cgroupKey");

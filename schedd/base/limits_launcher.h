@@ -22,6 +22,10 @@ inline constexpr int kLauncherReaders = 4;
 inline constexpr std::size_t kLauncherReadsWaiting = 256;
 // How long a question about pods or a log waits for its answer: a log is read from a local disk.
 inline constexpr std::int64_t kLauncherReadWithinMs = 30'000;
+// How long the other calls wait for their answers before the connection is given up: the launcher's
+// one thread may delete a large directory first. A removal has no such bound, because it is
+// answered when the pods have had their grace period.
+inline constexpr std::int64_t kLauncherAnswerWithinMs = 60'000;
 // How long connecting, and the first answer after it, may take: less than a stop of the daemon may.
 inline constexpr std::int64_t kLauncherGreetWithinMs = 5000;
 // The pause before muster-launcher is connected to again, doubled up to the second number.

@@ -122,10 +122,11 @@ json::object SubmitterSpec(const json::object& spec) {
   if (ArrayOrEmpty(pod, "containers").empty()) {
     pod["containers"] = json::array{json::object{{"name", "ray-job-submitter"}}};
   }
-  json::object& container = pod["containers"].as_array()[0].as_object();
-  if (ArrayOrEmpty(container, "command").empty()) {
-    container["command"] = json::array{"/bin/sh", "-c", json::value(Text(spec, "entrypoint"))};
-    container.erase("args");
+  // What is no container is refused when the pod is built.
+  json::object* container = pod["containers"].as_array()[0].if_object();
+  if (container != nullptr && ArrayOrEmpty(*container, "command").empty()) {
+    (*container)["command"] = json::array{"/bin/sh", "-c", json::value(Text(spec, "entrypoint"))};
+    container->erase("args");
   }
   pod["restartPolicy"] = "Never";
   pod_template["spec"] = std::move(pod);

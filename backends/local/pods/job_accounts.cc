@@ -12,6 +12,9 @@ bool Contains(const std::vector<std::int64_t>& all, std::int64_t one) {
   return std::find(all.begin(), all.end(), one) != all.end();
 }
 
+// The largest number is what system calls take for "leave it as it is".
+bool IsUser(std::int64_t uid) { return uid >= 0 && uid < INT64_C(0xFFFFFFFF); }
+
 // The user of a container that does not ask for one; -1: the job has none here.
 std::int64_t UsualUser(const JobAccounts& accounts) {
   if (!accounts.submitter) return accounts.job_account;
@@ -47,7 +50,7 @@ Result<std::int64_t> OwnUserOnly(const JobAccounts& accounts, std::optional<std:
 Status CheckWanted(const JobAccounts& accounts, std::int64_t wanted) {
   const std::string asked = "securityContext.runAsUser " + std::to_string(wanted) + ": ";
   const bool by_root = accounts.submitter == 0U;
-  if (wanted < 0 || wanted >= INT64_C(0xFFFFFFFF)) return InvalidArgument(asked + "is no user");
+  if (!IsUser(wanted)) return InvalidArgument(asked + "is no user");
   if (wanted == 0 && !(by_root && accounts.root_jobs)) {
     return InvalidArgument(asked +
                            "root is the user of jobs that root submitted by a local socket, on "
@@ -85,6 +88,8 @@ Result<std::int64_t> JobUser(const JobAccounts& accounts, std::optional<std::int
         "the job's submitter has no account on this host, and the member has none for such jobs "
         "(job-account=USER of --local-cluster)");
   }
+  if (!IsUser(user))
+    return InvalidArgument("the job's account, " + std::to_string(user) + ", is no user");
   if (Contains(accounts.reserved, user)) {
     return InvalidArgument((wanted ? "securityContext.runAsUser " : "user ") +
                            std::to_string(user) +

@@ -259,7 +259,9 @@ Status AddContainers(const PodWish& wish, const PodContext& context, const PodFi
       Result<json::object> made =
           BuildContainer(container, role, wish, context, fields, users, volumes, first_main, built);
       if (!made.ok()) {
-        return InvalidArgument("container " + Text(container, "name") + ": " + made.error().detail);
+        Error refused = made.error();
+        refused.detail = "container " + Text(container, "name") + ": " + refused.detail;
+        return refused;
       }
       // Only the first main container is connected to the files of the annotations.
       if (role == "main" && !first_main) {

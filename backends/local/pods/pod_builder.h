@@ -40,7 +40,8 @@ struct BuiltPod {
 std::string MarkerOf(const std::string& marker_key);
 
 /// Errors (kInvalidArgument, each one sentence): an init container without a command, an unknown
-/// reference, a kind of volume that a host cannot provide.
+/// reference, a kind of volume that a host cannot provide. kUnavailable: the host's accounts cannot
+/// be looked up now.
 Result<BuiltPod> BuildPod(const PodWish& wish, const PodContext& context);
 
 /// The checks of a template that are possible before a pod of it exists.

@@ -30,7 +30,7 @@ bool WriteAll(int fd, std::string_view data) {
 
 }  // namespace
 
-Result<std::string> ReadWholeFile(const std::string& path) {
+Result<std::string> ReadWholeFile(const std::string& path, std::size_t most) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) {
     if (errno == ENOENT || errno == ENOTDIR) return NotFound("there is no file " + path);
@@ -38,8 +38,8 @@ Result<std::string> ReadWholeFile(const std::string& path) {
   }
   std::string data;
   char buffer[16384];
-  for (;;) {
-    const ssize_t got = ::read(fd, buffer, sizeof buffer);
+  while (data.size() < most) {
+    const ssize_t got = ::read(fd, buffer, std::min(sizeof buffer, most - data.size()));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) {
       const int code = errno;

@@ -6,6 +6,8 @@
 // of processes.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,8 +16,9 @@
 
 namespace muster::local {
 
-/// The whole file. kNotFound if it is absent; kUnavailable for other errors.
-Result<std::string> ReadWholeFile(const std::string& path);
+/// The whole file, or its first `most` bytes. kNotFound if it is absent; kUnavailable for other
+/// errors.
+Result<std::string> ReadWholeFile(const std::string& path, std::size_t most = SIZE_MAX);
 /// Replaces `path` in one step (a temporary file in the same directory, then a rename). The file
 /// gets exactly `mode`, whatever the umask is.
 Status WriteWholeFile(const std::string& path, std::string_view data, unsigned mode = 0644);

@@ -16,6 +16,13 @@
 #include "backends/local/process/files.h"
 
 namespace muster::local {
+namespace {
+
+// More than the kernel takes at an exec (6 MiB). A process may say afterwards that its environment
+// is any part of its memory (PR_SET_MM_MAP), however large.
+constexpr std::size_t kEnvironmentBytes = 8 << 20;
+
+}  // namespace
 
 bool ReadProcess(pid_t pid, ProcessInfo* out) {
   char path[64];
@@ -94,11 +101,25 @@ void AwaitEnd(pid_t pid, int milliseconds) {
   ::close(fd);
 }
 
+bool SignalIfSame(pid_t pid, std::uint64_t start_ticks, int signal) {
+  const int fd = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
+  // The descriptor names one process for good: if it is the right one now, no other is signalled.
+  ProcessInfo now;
+  const bool same = ReadProcess(pid, &now) && now.start_ticks == start_ticks;
+  // A kernel without such descriptors can only be asked by the number.
+  const bool sent =
+      same && (fd < 0 ? ::kill(pid, signal) == 0
+                      : ::syscall(SYS_pidfd_send_signal, fd, signal, nullptr, 0) == 0);
+  if (fd >= 0) ::close(fd);
+  return sent;
+}
+
 int KillByEnvironment(const std::string& marker) {
   int killed = 0;
   for (const std::string& name : ListDirectory("/proc")) {
     if (name[0] < '1' || name[0] > '9') continue;
-    const Result<std::string> environment = ReadWholeFile("/proc/" + name + "/environ");
+    const Result<std::string> environment =
+        ReadWholeFile("/proc/" + name + "/environ", kEnvironmentBytes);
     if (!environment.ok()) continue;
     std::string_view rest = *environment;
     while (!rest.empty()) {

@@ -31,6 +31,9 @@ int SignalDescendants(pid_t root, int signal);
 /// Each pass stops all of them before it kills, because a fork bomb can outrun one pass but not
 /// many.
 bool KillDescendants(pid_t root, int passes = 200);
+/// Signals the process of this pid and start, and no other that has got its pid; false if it has
+/// ended.
+bool SignalIfSame(pid_t pid, std::uint64_t start_ticks, int signal);
 /// Kills every process whose initial environment has the entry `marker` ("NAME=value"): the
 /// processes that a killed supervisor has left. Returns their number.
 int KillByEnvironment(const std::string& marker);

@@ -198,7 +198,8 @@ bool EnterOwn(const std::string& path, const struct stat& own) {
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
-  ::signal(SIGPIPE, SIG_DFL);
+  // The supervisor ignores these, and exec would hand that on.
+  for (const int ignored : {SIGPIPE, SIGHUP, SIGINT}) ::signal(ignored, SIG_DFL);
   if (std::string why = LimitResources(container, cgroups); !why.empty())
     Fail(pipes.result[1], why);
   char here[4096];

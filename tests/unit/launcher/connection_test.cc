@@ -163,12 +163,17 @@ TEST_F(LauncherConnection, WhatIsNotOnTheListEndsTheConnection) {
   wrong_version.mutable_hello()->set_version(99);
   pb::Request unknown = Ordering(order);
   unknown.GetReflection()->MutableUnknownFields(&unknown)->AddVarint(77, 1);
+  pb::Request unknown_below = Ordering(order);
+  pb::Order* below = unknown_below.mutable_ensure()->mutable_order();
+  below->GetReflection()->MutableUnknownFields(below)->AddVarint(77, 1);
   pb::Request unset;
   unset.set_id(5);
   const std::vector<std::pair<std::string, std::vector<std::string>>> cases = {
       {"no message at all", {Hello().SerializeAsString(), "\xff\xff\xff"}},
       {"a request without a call", {Hello().SerializeAsString(), unset.SerializeAsString()}},
       {"a field that nobody knows", {Hello().SerializeAsString(), unknown.SerializeAsString()}},
+      {"a field of the order that nobody knows",
+       {Hello().SerializeAsString(), unknown_below.SerializeAsString()}},
       {"a call before Hello", {Ordering(order).SerializeAsString()}},
       {"a second Hello", {Hello().SerializeAsString(), Hello().SerializeAsString()}},
       {"another version", {wrong_version.SerializeAsString()}},
@@ -295,6 +300,35 @@ TEST_F(LauncherConnection, WhenItBreaksNobodyKnowsWhatHasHappened) {
   EXPECT_TRUE(sink.AwaitGaps("alpha", 2)) << "the member is listed after the next connection";
   EXPECT_TRUE(Ensure(*daemon, AnOrder()).ok());
   EXPECT_EQ(daemon->Pods(NewKey("alpha")).error().code, Code::kNotFound);
+  daemon->Stop();
+}
+
+TEST_F(LauncherConnection, ALauncherThatHangsIsGivenUp) {
+  FakeBackend silent;
+  silent.answers = false;
+  const auto server = Serve(silent);
+  const auto daemon = MakeLauncherBackend({path(), {"alpha"}, 300});
+  RecordingSink sink;
+  daemon->Start(sink);
+  ASSERT_TRUE(sink.AwaitGaps("alpha", 1));
+  std::promise<Result<RemoteRef>> ensured;
+  std::promise<Result<RemovalResult>> removed;
+  std::future<Result<RemovalResult>> removal = removed.get_future();
+  daemon->Remove(NewKey("alpha"), {},
+                 [&](Result<RemovalResult> result) { removed.set_value(std::move(result)); });
+  // Twice the time: a removal waits for its pods.
+  EXPECT_EQ(removal.wait_for(std::chrono::milliseconds(600)), std::future_status::timeout);
+  daemon->Ensure(AnOrder(),
+                 [&](Result<RemoteRef> result) { ensured.set_value(std::move(result)); });
+  EXPECT_EQ(ensured.get_future().get().error().code, Code::kUnknown) << "it may have happened";
+  EXPECT_EQ(removal.get().error().code, Code::kUnknown);
+  const ClusterFacts away =
+      sink.AwaitFactsThat([](const ClusterFacts& facts) { return !facts.healthy; });
+  EXPECT_NE(away.message.find("does not answer"), std::string::npos) << away.message;
+  EXPECT_TRUE(sink.AwaitGaps("alpha", 2)) << "it is connected to again";
+  const auto listed = List(*daemon, "alpha");
+  ASSERT_FALSE(listed.ok());
+  EXPECT_EQ(listed.error().code, Code::kUnavailable);
   daemon->Stop();
 }
 

@@ -9,6 +9,7 @@
 #include "backends/local/host_accounts.h"
 #include "backends/local/pods/pod_users.h"
 #include "backends/local/process/access_list.h"
+#include "schedd/base/limits.h"
 
 namespace muster::local {
 namespace {
@@ -62,6 +63,8 @@ TEST(JobAccounts, TheTableOfUsers) {
       {0, 0, -7, true, kRefused},
       {0, 0, INT64_C(0xFFFFFFFF), true, kRefused},
       {0, 0, INT64_C(1) << 33, true, kRefused},
+      {0, INT64_C(0xFFFFFFFF), kNone, true, kRefused},
+      {0, INT64_C(0xFFFFFFFF), INT64_C(0xFFFFFFFF), true, kRefused},
       // A daemon without root: its own user's jobs.
       {kUser, kUser, kNone, false, kUser},
       {kUser, kUser, kUser, false, kUser},
@@ -165,6 +168,29 @@ TEST(HostAccounts, OfThisHost) {
   EXPECT_EQ(*UserNamed("root"), 0);
   EXPECT_EQ(*UserNamed("0"), 0);
   EXPECT_EQ(*UserNamed("no-such-user-here"), std::nullopt);
+}
+
+TEST(HostAccounts, AreAskedForOnce_AndAgainLater_AndAfterAFailure) {
+  int asked = 0;
+  bool down = true;
+  AccountCache cache([&](std::int64_t uid) -> Result<HostAccount> {
+    ++asked;
+    if (down) return Unavailable("down");
+    return UnknownAccount(uid);
+  });
+  const Monotonic now{1};
+  EXPECT_EQ(cache.Of(kUser, now).error().code, Code::kUnavailable);
+  down = false;
+  EXPECT_EQ(cache.Of(kUser, now)->uid, kUser);
+  EXPECT_EQ(cache.Of(kUser, now)->uid, kUser);
+  EXPECT_EQ(asked, 2);
+  EXPECT_EQ(cache.Of(kOther, now)->uid, kOther);
+  EXPECT_EQ(asked, 3);
+  const Monotonic later = now + MillisToNanos(limits::kAccountForMs);
+  EXPECT_EQ(cache.Of(kUser, later)->uid, kUser);
+  EXPECT_EQ(asked, 4);
+  down = true;
+  EXPECT_EQ(cache.Of(kOther, later).error().code, Code::kUnavailable) << "no old answer is used";
 }
 
 TEST(HostAccounts, OfAMember_AreNeverTheDaemons) {

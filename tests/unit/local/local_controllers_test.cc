@@ -398,6 +398,20 @@ TEST(RayJobController, Submits_WhenTheClusterRuns_AndTearsItDown) {
   EXPECT_EQ(world.Live(), 0) << "the cluster outlived its job";
 }
 
+// The launcher takes manifests that no API has looked at.
+TEST(RayJobController, ASubmitterWithoutASoundContainer_IsLeftToTheCheckOfItsPod) {
+  for (const char* container : {"1", "null", "[]", "\"c\""}) {
+    World world("ray.io/v1", "RayJob",
+                std::string(R"({"entrypoint":"x","rayClusterSpec":{
+      "headGroupSpec":{"template":{"spec":{"containers":[{"name":"h"}]}}}},
+      "submitterPodTemplate":{"spec":{"containers":[)") +
+                    container + "]}}}");
+    world.Step();
+    ASSERT_EQ(world.pods.size(), 2u) << container;
+    EXPECT_EQ(world.pods[1].identity.pod_set, "submitter") << container;
+  }
+}
+
 TEST(PyTorchController, RanksAndRendezvous_AreEachPodsOwn) {
   World world("kubeflow.org/v1", "PyTorchJob", R"({"nprocPerNode":"2","pytorchReplicaSpecs":{
     "Master":{"restartPolicy":"Never","template":{"spec":{}}},

@@ -73,6 +73,67 @@ TEST_F(LocalPods, CommandAndEnvironment_AreExpandedAsKubernetesDoes) {
   EXPECT_EQ(Log(), "x-xy|$(A)|$(NOPE)|default|");
 }
 
+TEST_F(LocalPods, SignalsThatTheSupervisorIgnores_ReachTheProgram) {
+  Open(Options());
+  const DispatchKey key = Key();
+  ASSERT_TRUE(Ensure(*backend_, ShellJob(key, "grep SigIgn /proc/self/status")).ok());
+  EXPECT_EQ(sink_.AwaitEnd(key).phase, RemotePhase::kSucceeded);
+  const std::string log = Log();
+  ASSERT_TRUE(log.starts_with("SigIgn:")) << log;
+  const unsigned long long ignored = std::stoull(log.substr(7), nullptr, 16);
+  for (const int signal : {SIGHUP, SIGINT, SIGPIPE})
+    EXPECT_EQ(ignored >> (signal - 1) & 1, 0u) << "signal " << signal;
+}
+
+TEST_F(LocalPods, TheHostsFile_IsReadableByAll_WhateverTheUmask_AndNamesAPodOnce) {
+  const mode_t before = ::umask(077);
+  Open(Options());
+  const DispatchKey key = Key();
+  const std::string attempt = directory_.path() + "/state/alpha/" + key.job_uid.ToString() + "-1";
+  DispatchOrder order = ShellJob(key, "true");
+  order.suspended = true;
+  ASSERT_TRUE(Ensure(*backend_, order).ok());
+  // The pod cannot be written, and is tried again.
+  std::filesystem::rename(attempt + "/pods", attempt + "/away");
+  std::ofstream(attempt + "/pods") << "no directory";
+  order.suspended = false;
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(Ensure(*backend_, order).ok());
+  EXPECT_EQ(List(*backend_, "alpha")->size(), 1u);
+  std::filesystem::remove(attempt + "/pods");
+  std::filesystem::rename(attempt + "/away", attempt + "/pods");
+  ASSERT_TRUE(Ensure(*backend_, order).ok());
+  EXPECT_EQ(sink_.AwaitEnd(key).phase, RemotePhase::kSucceeded);
+  ::umask(before);
+  struct stat info {};
+  // A host without namespaces has no such file.
+  if (::stat((attempt + "/hosts").c_str(), &info) != 0) return;
+  EXPECT_EQ(info.st_mode & 0777, 0644u);
+  int named = 0;
+  std::ifstream file(attempt + "/hosts");
+  for (std::string line; std::getline(file, line);) named += line.starts_with("127.0.0.1 shell-");
+  EXPECT_EQ(named, 1);
+}
+
+TEST_F(LocalPods, AnAttemptThatCannotBeRead_IsNotTakenForAnAbandonedOne) {
+  Open(Options());
+  const DispatchKey key = Key();
+  ASSERT_TRUE(Ensure(*backend_, ShellJob(key, "true")).ok());
+  sink_.AwaitEnd(key);
+  backend_->Stop();
+  backend_.reset();
+  const std::string attempt =
+      directory_.path() + "/state/alpha/" + key.job_uid.ToString() + "-1/attempt.json";
+  // What cannot be read, also by root.
+  std::filesystem::rename(attempt, attempt + ".away");
+  std::filesystem::create_directory(attempt);
+  EXPECT_FALSE(MakeLocalBackend(Options()).ok());
+  EXPECT_TRUE(std::filesystem::exists(attempt + ".away"));
+  std::filesystem::remove(attempt);
+  std::filesystem::rename(attempt + ".away", attempt);
+  Open(Options());
+  EXPECT_EQ(List(*backend_, "alpha")->size(), 1u);
+}
+
 TEST_F(LocalPods, AProgramThatDoesNotExist_IsSaidSo) {
   Open(Options());
   const Observation end =
