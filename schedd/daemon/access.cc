@@ -14,6 +14,7 @@
 #include "api/auth/rbac_authorizer.h"
 #include "api/auth/token_method.h"
 #include "api/net/acceptor.h"
+#include "schedd/daemon/access_config.h"
 #include "schedd/daemon/issued_credentials.h"
 
 namespace muster {
@@ -92,7 +93,11 @@ std::string SocketNamed(const DaemonConfig& config, const char* name) {
 struct Access::Impl {
   Impl(const DaemonConfig& config, const Clock& clock, std::function<ConfigPtr()> published,
        std::shared_ptr<const net::TlsSource> tls)
-      : accounts(auth::SystemAccounts(), clock),
+      : local_users([remote = HasRemoteMethod(config), published]() -> std::string {
+          const ConfigPtr now = published();
+          return now == nullptr ? "" : LocalUsersProblem(remote, *now->access);
+        }),
+        accounts(auth::SystemAccounts(), clock),
         authorizer([published] {
           ConfigPtr now = published();
           return now == nullptr ? NothingPublished() : now;
@@ -101,6 +106,7 @@ struct Access::Impl {
         chain(ChainOf(config, clock, published, issued, std::move(tls))),
         authenticator(accounts, authorizer, clock, chain) {}
 
+  const std::function<std::string()> local_users;
   auth::Accounts accounts;
   auth::RbacAuthorizer authorizer;
   const IssuedCredentials issued;
@@ -118,7 +124,10 @@ const auth::Authenticator& Access::authenticator() const { return impl_->authent
 const std::vector<std::string>& Access::accepted() const { return impl_->chain.accepted; }
 
 std::vector<std::string> Access::Problems() const {
-  return impl_->issued.jwt == nullptr ? std::vector<std::string>() : impl_->issued.jwt->Warnings();
+  std::vector<std::string> problems;
+  if (impl_->issued.jwt != nullptr) problems = impl_->issued.jwt->Warnings();
+  if (std::string one = impl_->local_users(); !one.empty()) problems.push_back(std::move(one));
+  return problems;
 }
 
 // Once others than the users of this host may come, a loopback connection may be that of a proxy

@@ -28,8 +28,8 @@ class Access {
   const auth::Authenticator& authenticator() const;
   /// Which credentials are taken, in words.
   const std::vector<std::string>& accepted() const;
-  /// What is wrong now with programs that methods ask: a sentence for each issuer whose keys could
-  /// not be fetched.
+  /// What is wrong now: a sentence for each issuer whose keys could not be fetched, and one while
+  /// the binding of a host's own users lets others in (LocalUsersProblem).
   std::vector<std::string> Problems() const;
 
  private:

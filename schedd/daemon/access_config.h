@@ -5,6 +5,7 @@
 
 namespace muster {
 
+class AccessTable;
 struct DaemonConfig;
 
 struct AccessConfig {
@@ -18,5 +19,9 @@ struct AccessConfig {
 /// True if callers can prove who they are by something other than the account that this host's
 /// kernel tells. Without that only the accounts of this host can use the server.
 bool HasRemoteMethod(const DaemonConfig& config);
+
+/// A sentence for `muster status` if there is a remote method, and the roles still have the binding
+/// of an installation without one, which binds everybody who is known (rule U8); "" otherwise.
+std::string LocalUsersProblem(bool remote_method, const AccessTable& roles);
 
 }  // namespace muster

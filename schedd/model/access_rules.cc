@@ -25,7 +25,8 @@ bool HasText(const Texts& list, std::string_view text) {
 }
 
 bool HasOrAll(const Texts& list, std::string_view text) {
-  return HasText(list, "*") || HasText(list, text);
+  return std::any_of(list.begin(), list.end(),
+                     [text](const std::string& one) { return one == "*" || one == text; });
 }
 
 // True if `text` is "RESOURCE" or, with a subresource, "RESOURCE/SUBRESOURCE".

@@ -1,7 +1,8 @@
 // Bindings are found by the subjects that they name and their namespace: two look-ups for each name
 // of the asker. Both are looked up by one hash, because a number is compared faster than a name and
 // most names that are asked for have no binding; bindings know the key of their role, and a role
-// its rules, also those that it collects. So a question allocates nothing.
+// its rules, also those that it collects. The namespace is hashed once, and the rules of a role
+// that several of the bindings name are looked at once. So a question allocates nothing.
 //
 // What aggregated ClusterRoles collect is computed when a ClusterRole changes: that is rare, and a
 // question is not. A role that collects an aggregated one gets what that one collects; roles that
@@ -9,6 +10,7 @@
 #include "schedd/model/access_table.h"
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <map>
 
@@ -20,12 +22,14 @@ std::uint64_t SubjectHash(AccessSubject::Kind kind, std::string_view name) {
   return kind == AccessSubject::Kind::kUser ? hash : ~hash;
 }
 
-// Where the bindings of a subject in a namespace are; the subject's own hash is that of the whole
-// cluster.
-std::uint64_t InNamespace(std::uint64_t subject, std::string_view ns) {
+std::uint64_t NamespaceHash(std::string_view ns) { return std::hash<std::string_view>()(ns); }
+
+// Where the bindings of a subject in a namespace are, by both hashes; those of the whole cluster
+// are at the subject's own hash.
+std::uint64_t InNamespace(std::uint64_t subject, std::uint64_t ns) {
   // An odd factor, so that equal subjects and namespaces, swapped, are apart.
   constexpr std::uint64_t kFactor = 0x9e3779b97f4a7c15;
-  return ns.empty() ? subject : (subject ^ std::hash<std::string_view>()(ns)) * kFactor;
+  return (subject ^ ns) * kFactor;
 }
 
 std::uint64_t RoleHash(const std::pair<std::string, std::string>& key) {
@@ -150,7 +154,8 @@ std::vector<PolicyRule> AccessTable::RulesOfRole(const std::string& ns,
 
 void AccessTable::Enter(const AccessSubject& subject, const BoundPtr& bound, bool add) {
   const std::string& ns = bound->binding.ns;
-  const std::uint64_t hash = InNamespace(SubjectHash(subject.kind, subject.name), ns);
+  const std::uint64_t in_cluster = SubjectHash(subject.kind, subject.name);
+  const std::uint64_t hash = ns.empty() ? in_cluster : InNamespace(in_cluster, NamespaceHash(ns));
   const auto is_entry = [&](const SubjectPtr& one) {
     return one->subject == subject && one->ns == ns;
   };
@@ -222,14 +227,17 @@ bool AccessTable::AnyBindings(std::string_view user, std::span<const std::string
                               std::string_view ns, const Visit& visit) const {
   const auto any_in = [&](std::uint64_t hash, AccessSubject::Kind kind, std::string_view name,
                           std::string_view in) {
-    const SubjectPtr* found = by_subject_.Find(InNamespace(hash, in), [&](const SubjectPtr& one) {
+    const SubjectPtr* found = by_subject_.Find(hash, [&](const SubjectPtr& one) {
       return one->subject.kind == kind && one->subject.name == name && one->ns == in;
     });
     return found != nullptr && visit((*found)->bindings);
   };
+  // Of all subjects of the question.
+  const std::uint64_t ns_hash = NamespaceHash(ns);
   const auto any_of_subject = [&](AccessSubject::Kind kind, std::string_view name) {
     const std::uint64_t hash = SubjectHash(kind, name);
-    return any_in(hash, kind, name, "") || (!ns.empty() && any_in(hash, kind, name, ns));
+    return any_in(hash, kind, name, "") ||
+           (!ns.empty() && any_in(InNamespace(hash, ns_hash), kind, name, ns));
   };
   if (any_of_subject(AccessSubject::Kind::kUser, user)) return true;
   return std::any_of(groups.begin(), groups.end(), [&](const std::string& group) {
@@ -239,9 +247,19 @@ bool AccessTable::AnyBindings(std::string_view user, std::span<const std::string
 
 bool AccessTable::Allows(const AccessQuestion& question) const {
   const std::uint64_t hash = RuleSet::ResourceHash(question);
+  // Bindings of roles that do not grant it. A user and its groups often have the same role, whose
+  // rules are then looked at once.
+  std::array<const Bound*, 8> denied{};
+  std::size_t count = 0;
   const auto grants = [&](const BoundPtr& bound) {
+    const bool known = std::any_of(denied.begin(), denied.begin() + count, [&](const Bound* one) {
+      return one->role_hash == bound->role_hash && one->role == bound->role;
+    });
+    if (known) return false;
     const RuleSet* rules = RulesBoundBy(*bound);
-    return rules != nullptr && rules->Grants(question, hash);
+    if (rules != nullptr && rules->Grants(question, hash)) return true;
+    if (count < denied.size()) denied[count++] = bound.get();
+    return false;
   };
   return AnyBindings(question.user, question.groups, question.ns, [&](const BoundList& list) {
     return std::any_of(list.begin(), list.end(), grants);

@@ -17,6 +17,8 @@ namespace {
 
 constexpr char kAuditFormat[] = "muster-audit-1";
 constexpr char kHexDigits[] = "0123456789abcdef";
+// The hash before and the canonical text of most rows.
+constexpr std::size_t kUsualRowBytes = 576;
 
 void AddNetstring(std::string_view text, std::string* out) {
   out->append(std::to_string(text.size())).append(":").append(text);
@@ -59,34 +61,30 @@ void BoundAuditText(std::string* text) {
   *text = std::move(clean);
 }
 
-}  // namespace
-
-std::string AuditGenesis() { return std::string(64, '0'); }
-
-std::string CanonicalAuditRow(const AuditRow& row) {
-  std::string out;
-  // Enough for most rows.
-  out.reserve(512);
-  AddNetstring(std::string_view(kAuditFormat), &out);
-  AddNetstring(row.id, &out);
-  AddNetstring(row.time.us, &out);
-  for (const std::string* text : {&row.request_id, &row.user}) AddNetstring(*text, &out);
-  AddNetstring(static_cast<std::int64_t>(row.groups.size()), &out);
-  for (const std::string& group : row.groups) AddNetstring(group, &out);
+// Appends the canonical text of `row` with the number `id`.
+void AddCanonical(const AuditRow& row, std::int64_t id, std::string* out) {
+  AddNetstring(std::string_view(kAuditFormat), out);
+  AddNetstring(id, out);
+  AddNetstring(row.time.us, out);
+  for (const std::string* text : {&row.request_id, &row.user}) AddNetstring(*text, out);
+  AddNetstring(static_cast<std::int64_t>(row.groups.size()), out);
+  for (const std::string& group : row.groups) AddNetstring(group, out);
   for (const std::string* text : {&row.method, &row.impersonator, &row.source, &row.verb,
                                   &row.object, &row.result, &row.code}) {
-    AddNetstring(*text, &out);
+    AddNetstring(*text, out);
   }
   for (const std::int64_t number : {row.old_version, row.new_version, row.count})
-    AddNetstring(number, &out);
-  AddNetstring(row.detail, &out);
-  return out;
+    AddNetstring(number, out);
+  AddNetstring(row.detail, out);
 }
 
-std::string AuditHash(const std::string& prev, const AuditRow& row) {
+std::string HashOf(const std::string& prev, const AuditRow& row, std::int64_t id) {
   // Found once: each look-up in the library's table of algorithms costs as much as a hash.
   static EVP_MD* const sha256 = EVP_MD_fetch(nullptr, "SHA256", nullptr);
-  const std::string text = prev + CanonicalAuditRow(row);
+  std::string text;
+  text.reserve(kUsualRowBytes);
+  text = prev;
+  AddCanonical(row, id, &text);
   std::array<unsigned char, EVP_MAX_MD_SIZE> bytes{};
   unsigned int size = 0;
   MUSTER_CHECK(EVP_Digest(text.data(), text.size(), bytes.data(), &size, sha256, nullptr) == 1);
@@ -99,10 +97,31 @@ std::string AuditHash(const std::string& prev, const AuditRow& row) {
   return hex;
 }
 
+}  // namespace
+
+std::string AuditGenesis() { return std::string(64, '0'); }
+
+std::string CanonicalAuditRow(const AuditRow& row) {
+  std::string out;
+  AddCanonical(row, row.id, &out);
+  return out;
+}
+
+std::string AuditHash(const std::string& prev, const AuditRow& row) {
+  return HashOf(prev, row, row.id);
+}
+
+AuditLink AuditHead::Next(const AuditRow& row) {
+  AuditLink link{++id, std::move(hash), {}};
+  hash = link.hash = HashOf(link.prev, row, link.id);
+  return link;
+}
+
 void AuditHead::Link(AuditRow* row) {
-  row->id = ++id;
-  row->prev = std::move(hash);
-  hash = row->hash = AuditHash(row->prev, *row);
+  AuditLink link = Next(*row);
+  row->id = link.id;
+  row->prev = std::move(link.prev);
+  row->hash = std::move(link.hash);
 }
 
 std::string AuditVerifier::Check(const AuditRow& row) {

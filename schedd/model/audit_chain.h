@@ -19,12 +19,21 @@ std::string CanonicalAuditRow(const AuditRow& row);
 /// SHA-256 over `prev` (64 hexadecimal digits) and the canonical text: 64 hexadecimal digits.
 std::string AuditHash(const std::string& prev, const AuditRow& row);
 
+/// What the chain gives a row: AuditRow::id, prev and hash.
+struct AuditLink {
+  std::int64_t id = 0;
+  std::string prev, hash;
+};
+
 /// Where a chain ends: the number and the hash of its last row.
 struct AuditHead {
   std::int64_t id = 0;
   std::string hash = AuditGenesis();
 
-  /// Gives `row` the next number and its place in the chain, and moves on to it.
+  /// The place of `row` behind the head, which moves on to it. The row's own id, prev and hash are
+  /// not looked at.
+  AuditLink Next(const AuditRow& row);
+  /// The same, written into the row.
   void Link(AuditRow* row);
 };
 

@@ -181,7 +181,7 @@ class Store {
   /// Answers each job on its own: AcceptedJob, kAlreadyExists for a taken name, or kInvalidArgument
   /// for a key that another request used. `audit` has a row for each request of the batch. The rows
   /// are written in the transaction of the jobs, whatever becomes of single jobs; if a bad item has
-  /// the batch written in parts, no job is written before the rows are.
+  /// the batch written in parts, no job is written before the rows are, or without them.
   virtual void Accept(Epoch epoch, std::vector<NewJob> batch, std::vector<AuditRow> audit,
                       Callback<std::vector<Result<AcceptedJob>>> done) = 0;
   /// The same for jobs that nobody asked for: tests.

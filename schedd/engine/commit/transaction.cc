@@ -5,6 +5,8 @@
 // written twice without harm, and whatever happens to a pair within one transaction costs one row.
 #include "schedd/engine/commit/transaction.h"
 
+#include <utility>
+
 namespace muster {
 
 // Only rows count: orders and answers alone need no commit (CommitPipeline::Send).
@@ -26,7 +28,7 @@ void Transaction::Touch(const Admission& admission) {
 }
 
 // A null work or snapshot is a deletion; the others are upserted.
-PlanCommit Transaction::MakeCommit(const core::Usage& planned) const {
+PlanCommit Transaction::MakeCommit(const core::Usage& planned) {
   PlanCommit commit;
   commit.jobs.reserve(jobs.size());
   for (const auto& [id, job] : jobs) commit.jobs.push_back(job);
@@ -42,7 +44,7 @@ PlanCommit Transaction::MakeCommit(const core::Usage& planned) const {
   for (const auto& [key, attempt] : attempts) commit.attempts.push_back(attempt);
   for (const auto& [key, write] : objects) commit.objects.push_back(write);
   commit.events = events;
-  commit.audit = audit;
+  commit.audit = std::move(audit);
   for (const auto& [key, row] : fair_use) commit.fair_use.push_back(row);
   for (const auto& [key, write] : set_aside) commit.set_aside.push_back(write);
   for (const auto& [key, work] : works) {

@@ -70,9 +70,9 @@ struct Transaction {
   bool Empty() const;
   /// Marks the (flavor, resource) pairs of an admission as changed.
   void Touch(const Admission& admission);
-  /// The rows for the store. `planned`: the usage of the live world, from which the amounts of the
-  /// touched pairs are read.
-  PlanCommit MakeCommit(const core::Usage& planned) const;
+  /// The rows for the store; those of the audit trail, which nobody else needs, go with them.
+  /// `planned`: the usage of the live world, from which the amounts of the touched pairs are read.
+  PlanCommit MakeCommit(const core::Usage& planned);
 };
 
 }  // namespace muster

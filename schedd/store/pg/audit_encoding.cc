@@ -1,6 +1,9 @@
 // Rows of the audit trail as SQL: the rows of a whole group of writes are one statement.
 #include <boost/json/serialize.hpp>
 
+#include <string>
+#include <string_view>
+
 #include "schedd/store/pg/batch_encoding.h"
 #include "schedd/store/pg/statements.h"
 #include "schedd/text/json.h"
@@ -13,16 +16,25 @@ std::string AuditGroupsText(const std::vector<std::string>& groups) {
   return json::serialize(json::array(groups.begin(), groups.end()));
 }
 
+// The 32 bytes of a hash. The digits come from this daemon, or from the database's encode().
+std::string BytesOfHex(std::string_view digits) {
+  const auto value = [](char digit) { return digit <= '9' ? digit - '0' : digit - 'a' + 10; };
+  std::string bytes(digits.size() / 2, '\0');
+  for (std::size_t i = 0; i < bytes.size(); ++i)
+    bytes[i] = static_cast<char>(value(digits[2 * i]) << 4 | value(digits[2 * i + 1]));
+  return bytes;
+}
+
 // The columns of kAddAudit, in the order of its parameters.
 struct AuditColumns {
   using E = ElementType;
   Column id{E::kInt8}, time{E::kInt8}, request_id{E::kText}, user{E::kText}, groups{E::kJson},
       method{E::kText}, impersonator{E::kText}, source{E::kText}, verb{E::kText}, object{E::kText},
       result{E::kText}, code{E::kText}, old_version{E::kInt8}, new_version{E::kInt8},
-      count{E::kInt8}, detail{E::kText}, prev{E::kText}, hash{E::kText};
+      count{E::kInt8}, detail{E::kText}, prev{E::kBytea}, hash{E::kBytea};
 
-  void Add(const AuditRow& row) {
-    id.Int8(row.id);
+  void Add(const AuditRow& row, const AuditLink& link) {
+    id.Int8(link.id);
     time.Int8(row.time.us);
     request_id.Text(row.request_id);
     user.Text(row.user);
@@ -38,8 +50,8 @@ struct AuditColumns {
     new_version.Int8(row.new_version);
     count.Int8(row.count);
     detail.Text(row.detail);
-    prev.Text(row.prev);
-    hash.Text(row.hash);
+    prev.Text(BytesOfHex(link.prev));
+    hash.Text(BytesOfHex(link.hash));
   }
   // Rows of one user follow one another: the JSON text of the last groups is kept.
   const std::string& GroupsText(const std::vector<std::string>& of) {
@@ -66,17 +78,12 @@ struct AuditColumns {
 
 }  // namespace
 
-// The rows are linked here, just before they leave: they are copies, because a group that fails is
-// written again with other numbers and hashes.
+// The rows are linked here, just before they leave. They themselves stay as they are, because a
+// group that fails is written again with other numbers and hashes.
 void QueueAudit(std::span<const AuditRow* const> rows, AuditHead* head, PqConnection& connection) {
   if (rows.empty()) return;
   AuditColumns columns;
-  for (const AuditRow* row : rows) {
-    AuditRow linked = *row;
-    BoundAuditRow(&linked);
-    head->Link(&linked);
-    columns.Add(linked);
-  }
+  for (const AuditRow* row : rows) columns.Add(*row, head->Next(*row));
   connection.Queue(sql::kAddAudit.name, columns.Take());
 }
 

@@ -45,7 +45,7 @@ Failure FindOutcome(std::span<const NewJob* const> jobs, PqConnection& connectio
                     AcceptFindings* findings);
 
 /// Queues one statement that adds `rows` to the audit trail behind `head`, which moves on to the
-/// last of them. Texts are bounded (BoundAuditRow).
+/// last of them. Their texts must be bounded (BoundAuditRow).
 void QueueAudit(std::span<const AuditRow* const> rows, AuditHead* head, PqConnection& connection);
 
 /// Queues the statements of everything that one PlanCommit changes, but for its audit rows.

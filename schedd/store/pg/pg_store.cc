@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "schedd/base/limits.h"
+#include "schedd/model/audit_chain.h"
 #include "schedd/store/pg/group_commit.h"
 #include "schedd/store/pg/job_rows.h"
 #include "schedd/store/pg/migrator.h"
@@ -28,6 +29,12 @@ namespace {
 
 using pg::sql::kReadJobs;
 
+// What the writer gets is ready to be written; it makes no copies of the rows.
+std::vector<AuditRow> Bounded(std::vector<AuditRow> rows) {
+  for (AuditRow& row : rows) BoundAuditRow(&row);
+  return rows;
+}
+
 // One call of Store::Accept. Its units are the audit rows, if there are any, and then the jobs, and
 // each has its own outcome. The rows stand first, so that a group that is written in halves has
 // them no later than the jobs.
@@ -35,7 +42,10 @@ class AcceptCall final : public pg::WriteCall {
  public:
   AcceptCall(Epoch epoch, std::vector<NewJob> jobs, std::vector<AuditRow> audit,
              Callback<std::vector<Result<AcceptedJob>>> done)
-      : epoch_(epoch), jobs_(std::move(jobs)), audit_(std::move(audit)), done_(std::move(done)) {}
+      : epoch_(epoch),
+        jobs_(std::move(jobs)),
+        audit_(Bounded(std::move(audit))),
+        done_(std::move(done)) {}
 
   Epoch epoch() const override { return epoch_; }
   std::size_t rows() const override { return jobs_.size(); }
@@ -53,9 +63,6 @@ class AcceptCall final : public pg::WriteCall {
     answers.reserve(units.size());
     for (pg::WriteUnit& unit : units) {
       if (unit.job != nullptr) answers.push_back(std::move(*unit.accepted));
-      // Only rows that the database cannot store at all come to this: their texts are bounded.
-      if (unit.audit != nullptr && !unit.noted->ok())
-        Log(LogLevel::kError, "store", "audit_not_written", {{"err", unit.noted->error().detail}});
     }
     const auto whole = [](const Result<AcceptedJob>& answer) {
       return !answer.ok() &&
@@ -64,11 +71,13 @@ class AcceptCall final : public pg::WriteCall {
     };
     bool all = !answers.empty();
     for (const Result<AcceptedJob>& answer : answers) all = all && whole(answer);
-    if (all) {
-      done_(answers.front().error());
-    } else {
-      done_(std::move(answers));
+    if (all) return done_(answers.front().error());
+    // The database refuses the rows themselves, though their texts are bounded: no job was written.
+    for (const pg::WriteUnit& unit : units) {
+      if (unit.noted && !unit.noted->ok())
+        Log(LogLevel::kError, "store", "audit_not_written", {{"err", unit.noted->error().detail}});
     }
+    done_(std::move(answers));
   }
   void Refuse(Error error) override { done_(std::move(error)); }
 
@@ -83,7 +92,9 @@ class AcceptCall final : public pg::WriteCall {
 class CommitCall final : public pg::WriteCall {
  public:
   CommitCall(Epoch epoch, PlanCommit commit, Callback<CommitVersion> done)
-      : epoch_(epoch), commit_(std::move(commit)), done_(std::move(done)) {}
+      : epoch_(epoch), commit_(std::move(commit)), done_(std::move(done)) {
+    commit_.audit = Bounded(std::move(commit_.audit));
+  }
 
   Epoch epoch() const override { return epoch_; }
   std::size_t rows() const override { return 1; }
@@ -98,7 +109,7 @@ class CommitCall final : public pg::WriteCall {
 
  private:
   const Epoch epoch_;
-  const PlanCommit commit_;
+  PlanCommit commit_;
   const Callback<CommitVersion> done_;
 };
 

@@ -99,6 +99,8 @@ std::uint32_t Column::array_oid() const {
   switch (type_) {
     case ElementType::kBool:
       return 1000;
+    case ElementType::kBytea:
+      return 1001;
     case ElementType::kInt2:
       return 1005;
     case ElementType::kInt4:

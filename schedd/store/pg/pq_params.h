@@ -19,6 +19,7 @@ namespace muster::pg {
 /// The object ids of the element types; PostgreSQL never changes them (pg_type.dat).
 enum class ElementType : std::uint32_t {
   kBool = 16,
+  kBytea = 17,
   kInt8 = 20,
   kInt2 = 21,
   kInt4 = 23,
@@ -35,7 +36,7 @@ class Column {
   void Int2(std::int16_t value);
   void Int4(std::int32_t value);
   void Int8(std::int64_t value);
-  void Text(std::string_view value);  // json has the same format
+  void Text(std::string_view value);  // json and bytea have the same format
   void Uuid(const Uid& value);
   void Null();
   /// Null if the time is not set.

@@ -97,13 +97,9 @@ inline constexpr PreparedStatement kAddAudit = {
     "add_audit",
     "insert into audit (id, time, request_id, user_name, user_groups, method, impersonator, "
     "source, verb, object, result, code, old_version, new_version, count, detail, prev, hash) "
-    "select id, time, request_id, user_name, user_groups, method, impersonator, source, verb, "
-    "object, result, code, old_version, new_version, count, detail, decode(prev, 'hex'), "
-    "decode(hash, 'hex') from unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], "
-    "$5::json[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], "
-    "$12::text[], $13::bigint[], $14::bigint[], $15::bigint[], $16::text[], $17::text[], "
-    "$18::text[]) as t (id, time, request_id, user_name, user_groups, method, impersonator, "
-    "source, verb, object, result, code, old_version, new_version, count, detail, prev, hash)"};
+    "select * from unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::json[], "
+    "$6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], "
+    "$13::bigint[], $14::bigint[], $15::bigint[], $16::text[], $17::bytea[], $18::bytea[])"};
 /// $1 time, $2 how many rows at most; the one way by which rows go (db/migrations/0017).
 inline constexpr PreparedStatement kForgetAudit = {
     "forget_audit", "select muster_forget_audit($1::bigint, $2::bigint)"};

@@ -68,16 +68,6 @@ constexpr std::chrono::seconds kSetUpWithin{2};
 
 }  // namespace
 
-void WriteUnit::Fail(const Error& error) {
-  if (job != nullptr) {
-    accepted = error;
-  } else if (commit != nullptr) {
-    committed = error;
-  } else {
-    noted = error;
-  }
-}
-
 WriteSession::WriteSession(std::string url, std::int64_t resolve_ms, Watchdog& watchdog,
                            StoreHealth* health)
     : url_(std::move(url)), resolve_ms_(resolve_ms), watchdog_(watchdog), health_(health) {}
@@ -217,12 +207,19 @@ void WriteSession::Write(Epoch epoch, std::span<WriteUnit> units, std::stop_toke
     }
     return;
   }
-  // Units refused above are few: they only split the group around them.
-  std::size_t start = 0;
-  for (std::size_t i = 0; i <= units.size(); ++i) {
-    if (i < units.size() && !units[i].answered()) continue;
-    if (i > start) WriteGroup(units.subspan(start, i - start), stop);
-    start = i + 1;
+  WriteRest(units, 0, stop);
+}
+
+// The units before `begin` are answered. Units that are answered already are few: they only split
+// the group around them.
+void WriteSession::WriteRest(std::span<WriteUnit> units, std::size_t begin,
+                             const std::stop_token& stop) {
+  while (begin < units.size()) {
+    if (!units[begin].answered()) FailUnnoted(units, begin);
+    std::size_t end = begin;
+    while (end < units.size() && !units[end].answered()) ++end;
+    if (end > begin) WriteGroup(units.subspan(begin, end - begin), stop);
+    begin = std::max(end, begin + 1);
   }
 }
 
@@ -238,14 +235,9 @@ bool WriteSession::StartJobs(Epoch epoch, std::span<WriteUnit> units) {
 }
 
 void WriteSession::WriteGroup(std::span<WriteUnit> units, const std::stop_token& stop) {
-  if (epoch_.value == 0) {
-    for (WriteUnit& unit : units) unit.Fail(kLostLead);
-    return;
-  }
-  if (const Failure head = ReadAuditHead(); head.kind != FailureKind::kNone) {
-    for (WriteUnit& unit : units) unit.Fail(head.error);
-    return;
-  }
+  if (epoch_.value == 0) return FailUnits(units, kLostLead);
+  if (const Failure head = ReadAuditHead(); head.kind != FailureKind::kNone)
+    return FailUnits(units, head.error);
   Start(units);
   FinishOldest(stop);
 }
@@ -303,8 +295,7 @@ void WriteSession::Settle(const Group& group, const std::stop_token& stop) {
       if (group.units.size() > 1) {
         const std::size_t half = group.units.size() / 2;
         WriteGroup(group.units.first(half), stop);
-        WriteGroup(group.units.subspan(half), stop);
-        return;
+        return WriteRest(group.units, half, stop);
       }
       break;
     case FailureKind::kChain:
@@ -319,8 +310,12 @@ void WriteSession::Settle(const Group& group, const std::stop_token& stop) {
     case FailureKind::kEnvironment:
       break;
   }
-  for (WriteUnit& unit : group.units) {
-    unit.Fail(group.outcome.error);
+  FailUnits(group.units, group.outcome.error);
+}
+
+void WriteSession::FailUnits(std::span<WriteUnit> units, const Error& error) {
+  for (WriteUnit& unit : units) {
+    unit.Fail(error);
     // The engine's later plans depend on this one: nothing more of this epoch is written.
     if (unit.commit != nullptr) epoch_ = Epoch{};
   }

@@ -26,26 +26,10 @@
 #include "schedd/store/pg/batch_encoding.h"
 #include "schedd/store/pg/pq.h"
 #include "schedd/store/pg/watchdog.h"
+#include "schedd/store/pg/write_unit.h"
 #include "schedd/store/store.h"
 
 namespace muster::pg {
-
-/// The smallest item that succeeds or fails on its own: one new job, one PlanCommit, or the audit
-/// rows of new jobs. Exactly one of `job`, `commit` and `audit` is set; afterwards the outcome that
-/// belongs to it is set too.
-struct WriteUnit {
-  const NewJob* job = nullptr;
-  const PlanCommit* commit = nullptr;
-  const std::vector<AuditRow>* audit = nullptr;
-  std::optional<Result<AcceptedJob>> accepted;
-  std::optional<Result<CommitVersion>> committed;
-  std::optional<Status> noted;  // of `audit`
-
-  bool answered() const {
-    return accepted.has_value() || committed.has_value() || noted.has_value();
-  }
-  void Fail(const Error& error);
-};
 
 class WriteSession {
  public:
@@ -102,6 +86,10 @@ class WriteSession {
   /// Connects, takes the lock and starts a new epoch, whose row is put into `rows`.
   Failure TakeLead(const std::string& holder, std::chrono::milliseconds wait, PgResult* rows);
   void WriteGroup(std::span<WriteUnit> units, const std::stop_token& stop);
+  /// Writes the units from `begin` on that have no answer.
+  void WriteRest(std::span<WriteUnit> units, std::size_t begin, const std::stop_token& stop);
+  /// Answers all units with the error; a commit among them ends the epoch.
+  void FailUnits(std::span<WriteUnit> units, const Error& error);
   /// Reads where the audit trail ends, unless that is known.
   Failure ReadAuditHead();
   /// Sends one group. The end of the audit trail must be known.

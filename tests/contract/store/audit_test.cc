@@ -94,6 +94,45 @@ TEST_P(AuditContract, ABadJobHarmsNeitherTheRowsNorTheOtherJobs) {
   EXPECT_EQ(Problem(store()), "");
 }
 
+// The database takes the jobs and refuses the rows, whatever the reason: then there are no jobs.
+TEST_P(AuditContract, NoJobIsWrittenWithoutItsRows) {
+  if (url().empty()) return;
+  RunSql(url(), "alter table audit add constraint no_eve check (user_name <> 'eve') not valid");
+  const auto refused = AcceptAudited(
+      store(), epoch(),
+      {MakeNew(DraftJob(1)), MakeNew(DraftJob(2)), MakeNew(DraftJob(3)), MakeNew(DraftJob(4))},
+      {RowAt(1, "eve", "job/default")});
+  ASSERT_TRUE(refused.ok());
+  ASSERT_EQ(refused->size(), 4U);
+  for (const auto& answer : *refused) EXPECT_FALSE(answer.ok());
+  const auto taken = AcceptAudited(store(), epoch(), {MakeNew(DraftJob(5)), MakeNew(DraftJob(6))},
+                                   {RowAt(2, "ada", "job/default")});
+  ASSERT_TRUE(taken.ok() && taken->front().ok() && taken->back().ok());
+  const auto jobs = store().ReadJobs(JobQuery{});
+  ASSERT_TRUE(jobs.ok());
+  ASSERT_EQ(jobs->size(), 2U);
+  EXPECT_EQ(jobs->front()->id.value, 5);
+  EXPECT_EQ(store().ReadAudit(AuditQuery{})->size(), 1U);
+  EXPECT_EQ(Problem(store()), "");
+}
+
+// The end of the trail is read before the first write of a lead. If that fails, the plan is lost,
+// and a later plan of the same epoch may depend on it.
+TEST_P(AuditContract, APlanThatFailsForTheTrailEndsTheEpoch) {
+  if (url().empty()) return;
+  RunSql(url(), "alter table audit_anchor rename to elsewhere");
+  PlanCommit commit;
+  commit.audit = {RowAt(1, "ada", "clusterqueue/a")};
+  EXPECT_FALSE(CommitNow(store(), epoch(), commit).ok());
+  RunSql(url(), "alter table elsewhere rename to audit_anchor");
+  const auto later = CommitNow(store(), epoch(), commit);
+  ASSERT_FALSE(later.ok());
+  EXPECT_EQ(later.error().code, Code::kAborted);
+  NewLead();
+  MustCommit(commit);
+  EXPECT_EQ(Problem(store()), "");
+}
+
 // Groups of submissions follow one another without waiting, and some of them fail.
 TEST_P(AuditContract, TheChainGoesOnOverManyGroupsPlansAndLeads) {
   std::vector<std::future<Result<Answers>>> answers;

@@ -208,6 +208,30 @@ TEST(AccessAggregation, GoesOnThroughOtherAggregates_AlsoInACircle) {
   EXPECT_TRUE(May(*config.access, "ann watch batch/jobs"));
 }
 
+// Many bindings of one role are one question to it, and hide no other role.
+TEST(AccessBindings, OneOfManyRolesSuffices) {
+  ConfigView config;
+  std::string text;
+  for (int i = 0; i < 24; ++i) {
+    const std::string number = std::to_string(i), role = std::to_string(i % 12);
+    text += "---\nkind: ClusterRole\nmetadata: {name: role-" + role + "}\nrules: [{verbs: [v" +
+            role +
+            "], apiGroups: [batch], resources: [jobs]}]\n---\nkind: RoleBinding\nmetadata: "
+            "{namespace: a, name: b" +
+            number + "}\nroleRef: {kind: ClusterRole, name: role-" + role +
+            "}\nsubjects: [{kind: Group, name: g" + std::to_string(i % 2) + "}]\n";
+  }
+  ASSERT_EQ(PutAll(&config, text), "");
+  for (int i = 0; i < 12; ++i) {
+    const std::string asked = " v" + std::to_string(i) + " batch/jobs";
+    EXPECT_TRUE(May(*config.access, "ann,g0,g1" + asked + " a")) << i;
+    EXPECT_EQ(May(*config.access, "ann,g0" + asked + " a"), i % 2 == 0) << i;
+    EXPECT_FALSE(May(*config.access, "ann,g0,g1" + asked + " b")) << i;
+    EXPECT_FALSE(May(*config.access, "ann,g0,g1" + asked)) << i;
+  }
+  EXPECT_FALSE(May(*config.access, "ann,g0,g1 v12 batch/jobs a"));
+}
+
 std::string Missing(const std::string& own, const std::string& wanted) {
   ConfigView config;
   EXPECT_EQ(PutAll(&config, "{kind: ClusterRole, metadata: {name: w}, rules: [{" + wanted + "}]}"),

@@ -1,6 +1,9 @@
 #include <gtest/gtest.h>
 
+#include "schedd/daemon/access_config.h"
 #include "schedd/daemon/tls_config.h"
+#include "schedd/model/access_table.h"
+#include "schedd/shapes/config/default_access.h"
 
 namespace muster {
 namespace {
@@ -46,6 +49,18 @@ TEST(Listening, KeysAreReadOrRefused) {
   EXPECT_EQ(tls.server_names.size(), 3u);
   EXPECT_FALSE(TakeTlsKey("server-names", {"https://a"}, &tls).ok());
   EXPECT_TRUE(TakeTlsKey("data-dir", {"anything"}, &tls).ok());
+}
+
+TEST(Listening, TheBindingOfLocalUsersIsToldOnceOthersMayCome) {
+  AccessTable roles;
+  EXPECT_EQ(LocalUsersProblem(true, roles), "");
+  RoleBinding binding;
+  binding.name = shapes::kLocalUsers;
+  roles.PutBinding(binding);
+  EXPECT_EQ(LocalUsersProblem(false, roles), "");
+  EXPECT_NE(LocalUsersProblem(true, roles).find(shapes::kLocalUsers), std::string::npos);
+  roles.RemoveBinding("", shapes::kLocalUsers);
+  EXPECT_EQ(LocalUsersProblem(true, roles), "");
 }
 
 }  // namespace

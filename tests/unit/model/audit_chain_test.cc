@@ -106,6 +106,21 @@ TEST(AuditChain, AWholeChainIsSound) {
   EXPECT_EQ(Verify(chain, {0, AuditGenesis()}), "");
 }
 
+// A row whose group failed is placed anew.
+TEST(AuditChain, ThePlaceOfARowDoesNotDependOnWhereItWasBefore) {
+  AuditHead first, second{7, std::string(64, 'a')};
+  AuditRow row = SomeRow();
+  second.Link(&row);
+  EXPECT_EQ(row.id, 8);
+  const AuditLink link = first.Next(row);
+  EXPECT_EQ(row.id, 8) << "the row itself stays as it is";
+  EXPECT_EQ(link.id, 1);
+  EXPECT_EQ(link.prev, AuditGenesis());
+  EXPECT_EQ(link.hash, first.hash);
+  row.id = 1;
+  EXPECT_EQ(link.hash, AuditHash(AuditGenesis(), row));
+}
+
 TEST(AuditChain, AChangedAMissingAndAnAddedRowAreFound) {
   AuditHead head;
   const std::vector<AuditRow> chain = Chain(5, &head);

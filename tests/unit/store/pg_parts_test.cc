@@ -9,6 +9,7 @@
 #include "schedd/store/pg/row_json.h"
 #include "schedd/store/pg/url.h"
 #include "schedd/store/pg/watchdog.h"
+#include "schedd/store/pg/write_unit.h"
 
 namespace muster::pg {
 namespace {
@@ -37,6 +38,18 @@ TEST(BinaryParameters, AnArrayIsItsHeaderAndItsElements) {
             "00000004"
             "fffffffe"
             "ffffffff");
+}
+
+TEST(BinaryParameters, BytesAreSentAsTheyAre) {
+  Column column(ElementType::kBytea);
+  column.Text(std::string("\0\xff", 2));
+  EXPECT_EQ(column.array_oid(), 1001U);
+  EXPECT_EQ(Hex(column.Bytes()).substr(16),
+            "00000011"
+            "00000001"
+            "00000001"
+            "00000002"
+            "00ff");
 }
 
 TEST(BinaryParameters, AnEmptyArrayHasNoDimension) {
@@ -276,6 +289,30 @@ TEST(Interner, EqualPodSetsAreOneObject) {
   const auto other = interner.PodSetsOf(R"([{"name":"b","count":1,"requests":{}}])");
   EXPECT_EQ(first->get(), second->get());
   EXPECT_NE(first->get(), other->get());
+}
+
+TEST(WriteUnits, JobsWhoseRowsWereNotWrittenFailWithThem) {
+  const NewJob job;
+  const PlanCommit plan;
+  const std::vector<AuditRow> rows(1);
+  // Rows, three jobs; rows, a job; a plan, a job.
+  std::vector<WriteUnit> units(8);
+  units[0].audit = units[4].audit = &rows;
+  for (const std::size_t i : {1, 2, 3, 5, 7}) units[i].job = &job;
+  units[6].commit = &plan;
+  units[0].Fail(Unavailable("no rows"));
+  FailUnnoted(units, 1);
+  for (const std::size_t i : {1, 2, 3}) {
+    ASSERT_TRUE(units[i].answered()) << i;
+    EXPECT_EQ(units[i].accepted->error().detail, "no rows") << i;
+  }
+  for (const std::size_t i : {4, 5, 6, 7}) EXPECT_FALSE(units[i].answered()) << i;
+  units[4].noted = Done{};
+  FailUnnoted(units, 5);
+  EXPECT_FALSE(units[5].answered()) << "its rows are there";
+  units[6].Fail(Unavailable("no plan"));
+  FailUnnoted(units, 7);
+  EXPECT_FALSE(units[7].answered()) << "a plan says nothing of the jobs after it";
 }
 
 }  // namespace

@@ -43,6 +43,15 @@ TEST(TransactionAlone, AJobThatChangesTwiceIsOneRow) {
   EXPECT_EQ(commit.jobs.front()->state, JobState::kPending);
 }
 
+TEST(TransactionAlone, AuditRowsGoWithTheCommit) {
+  Transaction tx;
+  tx.audit.emplace_back().user = "ada";
+  const PlanCommit commit = tx.MakeCommit(core::Usage());
+  ASSERT_EQ(commit.audit.size(), 1u);
+  EXPECT_EQ(commit.audit.front().user, "ada");
+  EXPECT_TRUE(tx.audit.empty()) << "nobody needs a copy";
+}
+
 TEST(TransactionAlone, EachPairOfAnAdmissionIsNotedOnce) {
   PodSetAssignment pods;
   pods.flavors = {{"cpu", "default"}, {"memory", "large"}};
