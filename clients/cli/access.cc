@@ -7,6 +7,7 @@
 #include "clients/cli/kinds.h"
 #include "clients/cli/text_table.h"
 #include "clients/lib/job_view.h"
+#include "clients/lib/visible_text.h"
 #include "schedd/text/duration.h"
 #include "schedd/text/lenient.h"
 #include "schedd/text/yaml_write.h"
@@ -31,7 +32,7 @@ std::string JoinedAt(const json::value& value, const char* key) {
 }
 
 void PrintLine(const char* name, const std::string& value) {
-  if (!value.empty()) std::printf("%-13s%s\n", name, value.c_str());
+  if (!value.empty()) std::printf("%-13s%s\n", name, client::VisibleText(value).c_str());
 }
 
 // How the client reaches the server.
@@ -86,13 +87,16 @@ int ListRights(Session& session) {
   return 0;
 }
 
-// Which credentials go with a request, by where they come from.
+// Which credentials go with a request, by where they come from. A certificate is shown besides a
+// token, and decides only where there is none.
 std::string WhatIsSent(const client::Settings& settings) {
-  if (!settings.token.empty()) return "a token";
-  if (settings.source != nullptr) return "what token-file or exec of the configuration file gives";
-  if (!settings.tls.certificate_file.empty()) return "a client certificate";
-  return settings.signer ? "what auth: munge or muster login gives, else no credentials"
-                         : "no credentials";
+  const bool shown = settings.server.tls && !settings.tls.certificate_file.empty();
+  const std::string besides = shown ? ", and a client certificate" : "";
+  if (!settings.token.empty()) return "a token" + besides;
+  if (settings.source != nullptr)
+    return "what token-file or exec of the configuration file gives" + besides;
+  const std::string last = shown ? "a client certificate" : "no credentials";
+  return settings.signer ? "what auth: munge or muster login gives, else " + last : last;
 }
 
 // What a user can do about a refusal, by its status.
@@ -150,9 +154,9 @@ int TokenCreate(Session& session, const TokenOptions& options) {
   if (!answer.ok()) return PrintFailure(answer.failure());
   // The token alone goes to stdout, so that MUSTER_TOKEN=$(muster token create ...) works.
   std::fprintf(stderr, "token %s of %s, valid until %s; it is shown this once\n",
-               client::PathText(*answer, "name").c_str(), client::PathText(*answer, "user").c_str(),
-               client::PathText(*answer, "expires").c_str());
-  std::printf("%s\n", client::PathText(*answer, "token").c_str());
+               ShownText(*answer, "name").c_str(), ShownText(*answer, "user").c_str(),
+               ShownText(*answer, "expires").c_str());
+  std::printf("%s\n", ShownText(*answer, "token").c_str());
   return 0;
 }
 

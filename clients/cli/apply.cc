@@ -36,8 +36,8 @@ int Apply(Session& session, const ApplyOptions& options) {
   const json::array* items = FindArray(*answer, "items");
   if (items == nullptr) return PrintFailure(client::BadAnswer("the server's answer has no items"));
   for (const json::value& item : *items) {
-    std::printf("%s/%s %s%s\n", Lower(client::PathText(item, "kind")).c_str(),
-                client::PathText(item, "name").c_str(), client::PathText(item, "outcome").c_str(),
+    std::printf("%s/%s %s%s\n", Lower(ShownText(item, "kind")).c_str(),
+                ShownText(item, "name").c_str(), ShownText(item, "outcome").c_str(),
                 options.dry_run ? " (dry run)" : "");
     PrintWarnings(item);
   }

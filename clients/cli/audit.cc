@@ -116,7 +116,9 @@ int ReadAll(Session& session, client::Query query,
     for (const json::value& item : *items) {
       if (!take(item)) return 0;
     }
-    token = client::PathText(*answer, "next_page_token");
+    std::string next = client::PathText(*answer, "next_page_token");
+    if (next == token) return PrintFailure(client::BadAnswer("the server's list does not end"));
+    token = std::move(next);
   }
   return 0;
 }
@@ -204,7 +206,12 @@ int Audit(Session& session, const AuditOptions& options) {
       return PrintError("--verify checks the whole trail and takes no other option"), kBadUsage;
     return Verify(session);
   }
-  if (!options.export_file.empty()) return Export(session, options, std::move(query));
+  if (!options.export_file.empty()) {
+    if (options.limit > 0 || !options.output.empty())
+      return PrintError("--export writes all rows as JSON lines and takes no --limit or -o"),
+             kBadUsage;
+    return Export(session, options, std::move(query));
+  }
   if (options.limit > 0) query.Add("limit", std::to_string(options.limit));
   const client::Outcome<json::value> answer = session.api.Get(kAuditPath + query.text());
   if (!answer.ok()) return PrintFailure(answer.failure());

@@ -33,7 +33,7 @@ int ClusterCount(Session& session, const std::string& name, const std::string& v
   const std::string target = "/v1/memberclusters/" + client::PercentEncode(name) + ":" + verb;
   const client::Outcome<json::value> answer = session.api.Send({"POST", target});
   if (!answer.ok()) return PrintFailure(answer.failure());
-  std::printf("membercluster/%s: %s %s\n", name.c_str(), client::PathText(*answer, field).c_str(),
+  std::printf("membercluster/%s: %s %s\n", name.c_str(), ShownText(*answer, field).c_str(),
               what.c_str());
   return 0;
 }
@@ -54,8 +54,8 @@ int Version(Session& session, bool client_only) {
   if (client_only) return 0;
   const client::Outcome<json::value> answer = session.api.Get("/version");
   if (!answer.ok()) return PrintFailure(answer.failure());
-  std::string version = client::PathText(*answer, "musterVersion");
-  if (version.empty()) version = client::PathText(*answer, "gitVersion");
+  std::string version = ShownText(*answer, "musterVersion");
+  if (version.empty()) version = ShownText(*answer, "gitVersion");
   std::printf("server: %s at %s\n", version.empty() ? "muster" : version.c_str(),
               session.api.settings().server.ToString().c_str());
   return 0;

@@ -33,7 +33,7 @@ void PrintRole(const std::string& role) {
   std::fprintf(stderr,
                "What Muster needs there, as kubectl apply takes it (bind it to the user of the "
                "kubeconfig):\n%s",
-               role.c_str());
+               client::VisibleText(role, client::LineEnds::kKept).c_str());
 }
 
 // Prints the wrong fields of a refusal; the ClusterRole among them comes last.
@@ -103,8 +103,8 @@ int ClusterRemove(Session& session, const std::string& name, bool force) {
   const client::Outcome<json::value> answer = session.api.Send({"DELETE", target});
   if (!answer.ok()) return PrintFailure(answer.failure());
   std::string line = "membercluster/" + name + " removed";
-  const std::string objects = client::PathText(*answer, "configurationObjects");
-  const std::string placements = client::PathText(*answer, "placements");
+  const std::string objects = ShownText(*answer, "configurationObjects");
+  const std::string placements = ShownText(*answer, "placements");
   if (!objects.empty()) {
     line += "; " + objects + " configuration " + (objects == "1" ? "object" : "objects") + " of " +
             placements + (placements == "1" ? " placement" : " placements") +

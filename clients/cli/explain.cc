@@ -17,11 +17,6 @@
 namespace muster::cli {
 namespace {
 
-// A text of the answer, safe for a terminal: messages of jobs and members are written by others.
-std::string ShownText(const json::value& value, std::string_view path) {
-  return client::VisibleText(client::PathText(value, path));
-}
-
 // Null for a list that is absent or empty.
 const json::array* ArrayUnlessEmpty(const json::value& value, const char* path) {
   const json::array& found = ArrayOrEmpty(value, JsonPath::Dotted(path));

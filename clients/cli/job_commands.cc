@@ -19,7 +19,7 @@ int ChangeJobs(Session& session, const std::string& verb, const std::vector<std:
     const client::Outcome<json::value> answer = session.api.Send({"POST", target});
     if (answer.ok()) {
       std::printf("job %lld is %s\n", static_cast<long long>(job->id),
-                  client::PathText(*answer, "state").c_str());
+                  ShownText(*answer, "state").c_str());
     } else {
       exit = std::max(exit, PrintFailure(answer.failure()));
     }

@@ -1,9 +1,7 @@
 // login, logout: the tokens of a provider, kept for later commands (clients/lib/oidc_session.h).
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
 
 #include "clients/cli/commands.h"
 #include "clients/lib/visible_text.h"
@@ -51,13 +49,11 @@ int Login(Session& session, const LoginOptions& options) {
   return 0;
 }
 
-// The lock file beside it stays: another command may hold it.
 int Logout() {
   const std::string file = client::LoginFile(client::ProcessEnv);
-  if (!file.empty() && ::unlink(file.c_str()) != 0 && errno != ENOENT) {
-    return PrintError(file + ": " + std::strerror(errno)), kRefused;
-  }
-  return 0;
+  if (file.empty()) return 0;
+  const Status forgotten = client::ForgetLogin(file);
+  return forgotten.ok() ? 0 : (PrintError(forgotten.error().detail), kRefused);
 }
 
 }  // namespace muster::cli

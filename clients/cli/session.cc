@@ -17,6 +17,10 @@ std::string Shown(const std::string& text) {
 
 }  // namespace
 
+std::string ShownText(const json::value& value, std::string_view path) {
+  return client::VisibleText(client::PathText(value, path));
+}
+
 void PrintError(const std::string& sentence) {
   std::fprintf(stderr, "muster: %s\n", Shown(sentence).c_str());
 }
@@ -36,7 +40,8 @@ int PrintFailure(const client::Failure& failure) {
 
 void PrintWarnings(const json::value& answer) {
   for (const json::value& warning : ArrayOrEmpty(answer, "warnings")) {
-    if (warning.is_string()) std::fprintf(stderr, "Warning: %s\n", warning.get_string().c_str());
+    if (!warning.is_string()) continue;
+    std::fprintf(stderr, "Warning: %s\n", Shown(std::string(warning.get_string())).c_str());
   }
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "clients/lib/api_client.h"
@@ -23,6 +24,8 @@ struct Session {
   const std::string& ns() const { return api.settings().ns; }
 };
 
+/// client::PathText of an answer, safe for a terminal: others may have written it.
+std::string ShownText(const json::value& value, std::string_view path);
 /// Prints "muster: SENTENCE" on stderr.
 void PrintError(const std::string& sentence);
 /// Prints a failure's sentence, with a line for each wrong field; gives the exit status.

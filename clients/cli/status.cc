@@ -4,6 +4,7 @@
 
 #include "clients/cli/commands.h"
 #include "clients/lib/job_view.h"
+#include "clients/lib/visible_text.h"
 #include "schedd/text/lenient.h"
 #include "schedd/text/yaml_write.h"
 
@@ -15,14 +16,15 @@ int ServerStatus(Session& session, const std::string& output) {
   if (output == "yaml") return std::fputs(WriteYaml(*answer).c_str(), stdout), 0;
   const bool ready = client::PathText(*answer, "ready") == "true";
   std::printf("server:   %s\n", session.api.settings().server.ToString().c_str());
-  std::printf("version:  %s\n", client::PathText(*answer, "version").c_str());
+  std::printf("version:  %s\n", ShownText(*answer, "version").c_str());
   std::printf("ready:    %s\n", ready ? "yes" : "no");
   for (const json::value& reason : ArrayOrEmpty(*answer, "reasons")) {
-    if (reason.is_string()) std::printf("          %s\n", reason.get_string().c_str());
+    if (!reason.is_string()) continue;
+    std::printf("          %s\n", client::VisibleText(reason.get_string()).c_str());
   }
   for (const json::value& warning : ArrayOrEmpty(*answer, "warnings")) {
-    std::printf("warning:  %s: %s\n", client::PathText(warning, "type").c_str(),
-                client::PathText(warning, "message").c_str());
+    std::printf("warning:  %s: %s\n", ShownText(warning, "type").c_str(),
+                ShownText(warning, "message").c_str());
   }
   return 0;
 }

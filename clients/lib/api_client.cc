@@ -117,8 +117,8 @@ Outcome<HttpResponse> ApiClient::SendWithRetries(const Call& call, const BodySin
     if (!answer.ok()) return answer;
     const bool busy = (answer->status == 429 || answer->status == 503) && answer->retry_after_s > 0;
     if (!busy || !request.repeatable || attempt == kBusyRetries) return answer;
-    if (call.deadline_ms != 0 && NowMs() + answer->retry_after_s * 1000 > call.deadline_ms)
-      return answer;
+    const std::int64_t wait_ms = std::int64_t{answer->retry_after_s} * 1000;
+    if (call.deadline_ms != 0 && NowMs() + wait_ms > call.deadline_ms) return answer;
     WaitSeconds(answer->retry_after_s < kBusyWaitMaxS ? answer->retry_after_s : kBusyWaitMaxS);
   }
 }
@@ -164,7 +164,9 @@ Outcome<std::vector<json::value>> ApiClient::ListAll(const std::string& path, Qu
     json::value* items = object.if_contains("items");
     if (items == nullptr || !items->is_array()) return BadAnswer("the server's list has no items");
     for (json::value& item : items->get_array()) out.push_back(std::move(item));
-    token = TextAt(object, "next_page_token");
+    std::string next = TextAt(object, "next_page_token");
+    if (!next.empty() && next == token) return BadAnswer("the server's list does not end");
+    token = std::move(next);
   } while (!token.empty());
   return out;
 }

@@ -131,9 +131,7 @@ Outcome<Credential> CredentialSource::ReadFile() {
   while (!out.token.empty() && static_cast<unsigned char>(out.token.back()) <= ' ')
     out.token.pop_back();
   if (out.token.empty()) return LocalFailure(file_ + ": has no token");
-  for (const char c : out.token) {
-    if (c <= ' ' || c >= 0x7f) return LocalFailure(file_ + ": its token has a blank in it");
-  }
+  if (!FitsBearerHeader(out.token)) return LocalFailure(file_ + ": its token has a blank in it");
   read_ms_ = NowMs();
   return out;
 }

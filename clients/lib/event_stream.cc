@@ -11,6 +11,7 @@
 
 #include <charconv>
 
+#include "schedd/base/limits.h"
 #include "schedd/text/lenient.h"
 
 namespace muster::client {
@@ -44,6 +45,8 @@ bool EventParser::Feed(std::string_view bytes,
     after_cr_ = c == '\r';
     if (second_of_crlf) continue;
     if (c != '\n' && c != '\r') {
+      too_long_ = line_.size() + event_.data.size() >= limits::kEventBytes;
+      if (too_long_) return false;
       line_.push_back(c);
       continue;
     }
@@ -130,6 +133,10 @@ Outcome<Done> FollowEvents(ApiClient& api, std::int64_t deadline_ms,
     if (last_seq != 0) query.Add("since", std::to_string(last_seq));
     Outcome<HttpResponse> answer = api.Stream("/v1/events" + query.text(), deadline_ms, sink);
     if (ended) return Done{};
+    if (parser.too_long()) {
+      return BadAnswer("an event of the server is longer than " +
+                       std::to_string(limits::kEventBytes) + " bytes");
+    }
     if (!answer.ok()) {
       // A daemon that restarts first refuses connections and then answers 503 until it is ready.
       const bool away =

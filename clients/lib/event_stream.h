@@ -20,8 +20,9 @@ struct ServerEvent {
 class EventParser {
  public:
   /// Calls `on_event` for each event completed by `bytes`; stops and returns false if it returns
-  /// false.
+  /// false, or if an event is longer than limits::kEventBytes.
   bool Feed(std::string_view bytes, const std::function<bool(const ServerEvent&)>& on_event);
+  bool too_long() const { return too_long_; }
 
  private:
   bool TakeLine(std::string_view line, const std::function<bool(const ServerEvent&)>& on_event);
@@ -30,6 +31,7 @@ class EventParser {
   ServerEvent event_;
   bool has_data_ = false;
   bool after_cr_ = false;
+  bool too_long_ = false;
 };
 
 /// A committed event of the server.

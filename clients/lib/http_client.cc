@@ -99,6 +99,19 @@ http::request<http::string_body> BuildRequest(const HttpRequest& from, const End
   return out;
 }
 
+// What the signer of a request gives, "" without one. It is not sent in plain text beyond this
+// host.
+Outcome<std::string> AuthorizationOf(const HttpRequest& request, const Endpoint& endpoint) {
+  if (!request.signer) return std::string();
+  Result<std::string> given = request.signer(request);
+  if (!given.ok()) return LocalFailure(given.error().detail);
+  if (!given->empty() && !endpoint.tls && !endpoint.IsLocal()) {
+    return LocalFailure("credentials are not sent to " + endpoint.ToString() +
+                        " in plain text; use https://");
+  }
+  return std::move(given).value();
+}
+
 // Retry-After in seconds; 0 for a date, which our server never sends.
 int SecondsOf(std::string_view text) {
   int value = 0;
@@ -210,16 +223,8 @@ Outcome<HttpResponse> HttpClient::Send(const HttpRequest& request, std::int64_t 
 Outcome<HttpResponse> HttpClient::SendOnce(const HttpRequest& request, std::int64_t deadline_ms,
                                            const BodySink* sink, bool* may_repeat) {
   *may_repeat = false;
-  std::string authorization;
-  if (request.signer) {
-    Result<std::string> given = request.signer(request);
-    if (!given.ok()) return LocalFailure(given.error().detail);
-    authorization = std::move(given).value();
-    if (!authorization.empty() && !endpoint_.tls && !endpoint_.IsLocal()) {
-      return LocalFailure("credentials are not sent to " + endpoint_.ToString() +
-                          " in plain text; use https://");
-    }
-  }
+  const Outcome<std::string> authorization = AuthorizationOf(request, endpoint_);
+  if (!authorization.ok()) return authorization.failure();
   if (connection_ == nullptr) {
     bool connected = false;
     Failure failure = Connect(deadline_ms, &connected);
@@ -237,7 +242,7 @@ Outcome<HttpResponse> HttpClient::SendOnce(const HttpRequest& request, std::int6
     return Unreachable(endpoint_, "the connection broke (" + ec.message() + ")");
   };
   ErrorCode ec;
-  const http::request<http::string_body> message = BuildRequest(request, endpoint_, authorization);
+  const http::request<http::string_body> message = BuildRequest(request, endpoint_, *authorization);
   http::write(connection->stream, message, ec);
   if (ec && ec != boost::asio::error::broken_pipe && ec != boost::asio::error::connection_reset)
     return broken(ec);
@@ -268,11 +273,13 @@ Outcome<HttpResponse> HttpClient::SendOnce(const HttpRequest& request, std::int6
     http::read_some(connection->stream, connection->buffer, parser, ec);
     if (ec == http::error::need_buffer) ec = {};
     const std::string_view part(chunk.data(), chunk.size() - parser.get().body().size);
-    if (!part.empty()) {
-      if (!to_sink)
-        response.body.append(part);
-      else if (!(*sink)(part))
-        return response;
+    if (to_sink) {
+      if (!part.empty() && !(*sink)(part)) return response;
+    } else if (part.size() > request.answer_bytes - response.body.size()) {
+      return BadAnswer("the answer of " + endpoint_.ToString() + " is longer than " +
+                       std::to_string(request.answer_bytes) + " bytes");
+    } else {
+      response.body.append(part);
     }
     if (ec) {
       Failure failure = broken(ec);

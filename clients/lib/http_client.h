@@ -17,6 +17,7 @@
 #include "clients/lib/endpoint.h"
 #include "clients/lib/outcome.h"
 #include "clients/lib/tls_client.h"
+#include "schedd/base/limits.h"
 
 namespace muster::client {
 
@@ -38,6 +39,8 @@ struct HttpRequest {
   /// Asked before each sending, also of a repeated request: a munge credential counts once. May be
   /// null.
   RequestSigner signer = {};
+  /// The longest body that is kept; a longer one is a failure. What goes to a sink is not bounded.
+  std::size_t answer_bytes = limits::kAnswerBytes;
 };
 
 struct HttpResponse {
@@ -66,7 +69,8 @@ class HttpClient {
 
   /// Sends and waits for the whole answer, or until `deadline_ms` (NowMs() scale; 0: none). With a
   /// `sink` the body of a 2xx answer goes there as it arrives. Any status is a response; Failures
-  /// are kUnreachable, kTimedOut and kBadAnswer (not HTTP).
+  /// are kUnreachable, kTimedOut and kBadAnswer (not HTTP, or too long). A redirect is an answer as
+  /// any other: it is not followed, so that credentials never go where another server says.
   Outcome<HttpResponse> Send(const HttpRequest& request, std::int64_t deadline_ms,
                              const BodySink* sink = nullptr);
 

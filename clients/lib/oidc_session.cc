@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -20,6 +21,7 @@
 #include <sstream>
 #include <string_view>
 
+#include "schedd/credentials/exec_credential.h"
 #include "schedd/text/base64.h"
 #include "schedd/text/lenient.h"
 #include "schedd/text/provider_url.h"
@@ -29,6 +31,8 @@ namespace {
 
 // A token that ends within this time is renewed: it must still be good when it arrives.
 constexpr std::int64_t kRenewLoginBeforeS = 30;
+// A token that lasts longer, by the word of its provider, is renewed after a year.
+constexpr std::int64_t kTokenLifeMaxS = 366 * 86'400;
 // A program that prints more than a sentence or two is not ours.
 constexpr std::size_t kSaidBytes = 4096;
 
@@ -76,6 +80,34 @@ bool LastsStill(const StoredLogin& login) {
   return WallSeconds() + kRenewLoginBeforeS < login.expires_s;
 }
 
+// Takes the lock beside the file, which stays there: another command may wait for it. A negative
+// descriptor, with errno set, if that fails.
+OpenFile LockLogin(const std::string& file) {
+  int fd = ::open((file + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  while (fd >= 0 && ::flock(fd, LOCK_EX) != 0) {
+    if (errno == EINTR) continue;
+    const int error = errno;
+    ::close(fd);
+    fd = -1;
+    errno = error;
+  }
+  return OpenFile(fd);
+}
+
+// As WriteLogin, for who has the lock.
+Status ReplaceLogin(const std::string& file, const StoredLogin& login) {
+  const std::string fresh = file + "." + std::to_string(::getpid());
+  ::unlink(fresh.c_str());
+  const OpenFile out(::open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  const std::string text = WriteJson(LoginObject(login)) + "\n";
+  const bool written = out.fd() >= 0 && ::write(out.fd(), text.data(), text.size()) ==
+                                            static_cast<ssize_t>(text.size());
+  if (written && ::rename(fresh.c_str(), file.c_str()) == 0) return Done{};
+  const std::string why = std::strerror(errno);
+  ::unlink(fresh.c_str());
+  return Internal(file + ": cannot be written: " + why);
+}
+
 // The token to send, after it was renewed if need be.
 Result<std::string> CurrentBearer(const std::string& file, const std::string& server,
                                   const LoginRenewal& renew) {
@@ -95,7 +127,9 @@ Result<std::string> CurrentBearer(const std::string& file, const std::string& se
   }
   login = ReadLogin(file);
   if (!login.ok()) return login.error();
-  return login->has_value() ? (*login)->bearer : std::string();
+  // Another command may have logged in elsewhere meanwhile.
+  const bool still = login->has_value() && (*login)->server == server;
+  return still ? (*login)->bearer : std::string();
 }
 
 // `muster` stands beside the calling program, above the directory of the Slurm-named commands (in a
@@ -235,16 +269,17 @@ Status WriteLogin(const std::string& file, const StoredLogin& login) {
   std::error_code failed;
   std::filesystem::create_directories(directory.parent_path(), failed);
   ::mkdir(directory.c_str(), 0700);
-  const std::string fresh = file + "." + std::to_string(::getpid());
-  ::unlink(fresh.c_str());
-  const OpenFile out(::open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-  const std::string text = WriteJson(LoginObject(login)) + "\n";
-  const bool written = out.fd() >= 0 && ::write(out.fd(), text.data(), text.size()) ==
-                                            static_cast<ssize_t>(text.size());
-  if (written && ::rename(fresh.c_str(), file.c_str()) == 0) return Done{};
-  const std::string why = std::strerror(errno);
-  ::unlink(fresh.c_str());
-  return Internal(file + ": cannot be written: " + why);
+  const OpenFile lock = LockLogin(file);
+  if (lock.fd() < 0) return Internal(file + ".lock: " + std::strerror(errno));
+  return ReplaceLogin(file, login);
+}
+
+Status ForgetLogin(const std::string& file) {
+  const OpenFile lock = LockLogin(file);
+  if (lock.fd() < 0 && errno == ENOENT) return Done{};
+  if (lock.fd() < 0) return Internal(file + ".lock: " + std::strerror(errno));
+  if (::unlink(file.c_str()) == 0 || errno == ENOENT) return Done{};
+  return Internal(file + ": " + std::strerror(errno));
 }
 
 // A refresh may leave the refresh token out; then the old one stays (RFC 6749, section 6).
@@ -256,10 +291,13 @@ Status TakeTokens(const json::object& answer, std::int64_t now_s, StoredLogin* l
                  "the provider gives no " + name +
                      (name == "id_token" ? ": is \"openid\" among the scopes?" : "")};
   }
+  if (!FitsBearerHeader(bearer))
+    return Error{Code::kUnauthenticated, "the provider gives an " + name + " with a blank in it"};
   login->bearer = bearer;
   login->expires_s = EndOfToken(bearer);
   if (login->expires_s == 0) {
-    login->expires_s = now_s + IntegerAt(answer, "expires_in").value_or(300);
+    const std::int64_t lasts_s = IntegerAt(answer, "expires_in").value_or(300);
+    login->expires_s = now_s + std::clamp<std::int64_t>(lasts_s, 0, kTokenLifeMaxS);
   }
   const std::string refresh = TextAt(answer, "refresh_token");
   if (!refresh.empty()) login->refresh_token = refresh;
@@ -267,16 +305,15 @@ Status TakeTokens(const json::object& answer, std::int64_t now_s, StoredLogin* l
 }
 
 Status RenewOnce(const std::string& file, const std::function<Status(StoredLogin*)>& ask) {
-  const OpenFile lock(::open((file + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  if (lock.fd() < 0 || ::flock(lock.fd(), LOCK_EX) != 0) {
-    return Internal(file + ".lock: " + std::strerror(errno));
-  }
+  const OpenFile lock = LockLogin(file);
+  if (lock.fd() < 0 && errno == ENOENT) return Done{};
+  if (lock.fd() < 0) return Internal(file + ".lock: " + std::strerror(errno));
   auto login = ReadLogin(file);
   if (!login.ok()) return login.error();
   if (!login->has_value() || LastsStill(**login)) return Done{};
   StoredLogin renewed = **login;
   const Status asked = ask(&renewed);
-  return asked.ok() ? WriteLogin(file, renewed) : asked;
+  return asked.ok() ? ReplaceLogin(file, renewed) : asked;
 }
 
 RequestSigner LoginSigner(std::string file, std::string server, LoginRenewal renew) {

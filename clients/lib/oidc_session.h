@@ -39,8 +39,11 @@ std::string LoginFile(const std::function<std::string(const char*)>& env);
 
 /// Unset if there is no file. An error: it cannot be read, or others may read it.
 Result<std::optional<StoredLogin>> ReadLogin(const std::string& file);
-/// Writes the file with mode 0600 in a directory of mode 0700, as a whole or not at all.
+/// Writes the file with mode 0600 in a directory of mode 0700, as a whole or not at all. It waits
+/// for a renewal that is under way, as ForgetLogin does: that one's tokens must not come back.
 Status WriteLogin(const std::string& file, const StoredLogin& login);
+/// Removes the file. Done also if there is none.
+Status ForgetLogin(const std::string& file);
 
 /// Takes the tokens of a provider's answer into `login`. An error: the kind of token that is to be
 /// sent is not among them.

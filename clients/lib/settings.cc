@@ -15,6 +15,7 @@
 
 #include "clients/lib/munge_credential.h"
 #include "clients/lib/settings_file.h"
+#include "schedd/credentials/exec_credential.h"
 
 namespace muster::client {
 namespace {
@@ -174,6 +175,8 @@ Result<Settings> LoadSettings(const SettingFlags& flags, const EnvLookup& env,
   TakeGrpcAddress(FirstOf("", env("MUSTER_GRPC"), file->grpc, DefaultGrpc(out.server)), &out);
   if (const Status taken = TakeTls(flags, env, *file, &out); !taken.ok()) return taken.error();
   out.token = FirstOf("", env("MUSTER_TOKEN"), file->token, "");
+  if (!FitsBearerHeader(out.token))
+    return InvalidArgument("the token (MUSTER_TOKEN, token:) has a blank in it");
   if (out.token.empty() && !file->token_file.empty()) {
     out.source = std::make_shared<CredentialSource>(CredentialSource::OfFile(file->token_file));
   } else if (out.token.empty() && !file->exec.command.empty()) {

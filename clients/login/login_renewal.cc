@@ -17,6 +17,8 @@ Status AskForTokens(StoredLogin* login) {
                            {"client_id", login->client.client_id}};
   auto answer = CallProvider(login->token_endpoint, login->client.ca, &form);
   if (!answer.ok()) return Unavailable(answer.failure().detail);
+  if (answer->away())
+    return Unavailable("the provider answered with status " + std::to_string(answer->status));
   if (answer->status != 200) {
     const std::string why = TextAt(answer->body, "error");
     return Error{Code::kUnauthenticated, "the provider has ended the login (" + why + ")" + again};

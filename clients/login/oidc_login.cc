@@ -1,7 +1,5 @@
 #include "clients/login/oidc_login.h"
 
-#include <time.h>
-
 #include <algorithm>
 
 #include "clients/login/provider_call.h"
@@ -64,6 +62,7 @@ Outcome<json::object> AwaitTokens(const OidcClient& client, const std::string& t
     // A connection that breaks is tried again at the next turn, as section 3.5 asks.
     if (!answer.ok() && answer.failure().kind == Failure::Kind::kUnreachable) continue;
     if (!answer.ok()) return answer.failure();
+    if (answer->away()) continue;
     if (answer->status == 200) return std::move(answer.value().body);
     const std::string error = TextAt(answer->body, "error");
     if (error == "slow_down") interval_s = std::min(interval_s + kSlowDownS, kPollMaxS);
@@ -105,7 +104,7 @@ Outcome<StoredLogin> LogIn(const OidcClient& client, const std::string& server,
   out.token_endpoint = TextAt(*addresses, "token_endpoint");
   auto tokens = AwaitTokens(client, out.token_endpoint, device->body, handlers);
   if (!tokens.ok()) return tokens.failure();
-  const Status taken = TakeTokens(*tokens, std::int64_t{::time(nullptr)}, &out);
+  const Status taken = TakeTokens(*tokens, WallSeconds(), &out);
   if (!taken.ok()) return LocalFailure(taken.error().detail);
   return out;
 }

@@ -6,6 +6,7 @@
 
 #include <memory>
 
+#include "schedd/base/limits.h"
 #include "schedd/text/percent.h"
 #include "schedd/text/provider_url.h"
 
@@ -13,13 +14,11 @@ namespace muster::client {
 namespace {
 
 constexpr long kProviderCallMs = 10'000;
-// Answers are some kilobytes: tokens and a discovery document.
-constexpr std::size_t kProviderAnswerBytes = 256 << 10;
 
 // libcurl's callback; another count than it was given ends the transfer.
 std::size_t TakeAnswer(char* data, std::size_t size, std::size_t count, void* out) {
   auto* body = static_cast<std::string*>(out);
-  if (body->size() + size * count > kProviderAnswerBytes) return 0;
+  if (body->size() + size * count > limits::kIssuerDocumentBytes) return 0;
   body->append(data, size * count);
   return size * count;
 }

@@ -13,6 +13,8 @@ namespace muster::client {
 struct ProviderAnswer {
   int status = 0;
   json::object body;
+  /// A server that is overloaded, is not ready or has failed says nothing about the login.
+  bool away() const { return status == 429 || status >= 500; }
 };
 
 /// The fields of a form, not yet encoded.

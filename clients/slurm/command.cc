@@ -14,6 +14,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "clients/lib/job_view.h"
 #include "clients/lib/visible_text.h"
 #include "schedd/shapes/batch/batch_manifest.h"
 
@@ -110,6 +111,25 @@ std::string_view PartitionOf(const JobRow& row, std::string_view default_ns, std
   scratch->push_back('/');
   scratch->append(row.queue);
   return *scratch;
+}
+
+// The local account is not asked about where a token or certificate decides who it is: its name may
+// be somebody else's there, and `scancel --me` would cancel that user's jobs.
+client::Outcome<std::string> OwnUser(client::ApiClient& api) {
+  const client::Settings& settings = api.settings();
+  if (!settings.as_user.empty()) return settings.as_user;
+  bool shows = !settings.token.empty() || settings.source != nullptr || settings.server.tls;
+  if (!shows && settings.signer) {
+    const Result<std::string> given = settings.signer(client::HttpRequest{});
+    if (!given.ok()) return client::LocalFailure(given.error().detail);
+    shows = !given->empty();
+  }
+  if (!shows) return client::CurrentUser();
+  const client::Outcome<json::value> who = api.Get("/v1/whoami");
+  if (!who.ok()) return who.failure();
+  std::string user = client::PathText(*who, "user");
+  if (user.empty()) return client::BadAnswer("the server does not say who asks");
+  return user;
 }
 
 // Refuses signs, blanks and numbers that do not fit 64 bits.

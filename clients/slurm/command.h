@@ -74,6 +74,10 @@ bool Matches(const JobSpec& spec, const JobRow& row);
 client::Outcome<Done> FetchSpecs(client::ApiClient& api, const std::vector<JobSpec>& specs,
                                  JobList* list);
 
+/// The user that the server takes the caller for, whose jobs `--me` and `sacct` mean: with
+/// MUSTER_AS that one; of a caller who shows a credential what the server says; else the account.
+client::Outcome<std::string> OwnUser(client::ApiClient& api);
+
 /// Splits at commas that are not in brackets; empty parts are left out.
 std::vector<std::string> SplitList(std::string_view text);
 

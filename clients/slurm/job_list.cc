@@ -135,8 +135,9 @@ std::string_view Arena::Keep(std::string_view text) {
 struct JobListHandler {
   static constexpr std::size_t max_object_size = std::size_t(-1);
   static constexpr std::size_t max_array_size = std::size_t(-1);
-  static constexpr std::size_t max_key_size = std::size_t(-1);
-  static constexpr std::size_t max_string_size = std::size_t(-1);
+  // Nothing that the server has taken was longer.
+  static constexpr std::size_t max_key_size = limits::kRequestBytes;
+  static constexpr std::size_t max_string_size = limits::kRequestBytes;
   using EC = boost::system::error_code;
 
   enum class Part : std::uint8_t { kOther, kPodSets, kBatch };
@@ -337,6 +338,8 @@ client::Outcome<Done> FetchJobs(client::ApiClient& api, const client::Query& fil
     const bool complete = list->Finish();
     if (!answer.ok()) return answer.failure();
     if (!readable || !complete) return client::BadAnswer("the server's job list is not JSON");
+    if (!list->next_page_token().empty() && list->next_page_token() == token)
+      return client::BadAnswer("the server's job list does not end");
     token = list->next_page_token();
   } while (!token.empty());
   return Done{};

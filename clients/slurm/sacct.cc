@@ -358,8 +358,11 @@ int Show(SacctOptions options) {
   client::ApiClient api(*settings);
   for (std::string& user : options.users) user = UserName(user);
   const bool own_only = !options.all_users && options.users.empty() && options.jobs.empty();
-  const std::string self = settings->as_user.empty() ? client::CurrentUser() : settings->as_user;
-  if (own_only && self != "root") options.users.push_back(self);
+  if (own_only) {
+    const client::Outcome<std::string> self = OwnUser(api);
+    if (!self.ok()) return Fail(kSacct, FailureText(self.failure()));
+    if (*self != "root") options.users.push_back(*self);
+  }
   JobList list;
   client::Query query;
   if (options.users.size() == 1) query.Add("user", options.users[0]);

@@ -2,7 +2,7 @@
 //
 // The script is a file, standard input, or the command of --wrap. The request carries sbatch's
 // options as explicit fields, so the server does not read the #SBATCH lines again with another
-// precedence. The environment goes along as --export says (rule B11); MUSTER_TOKEN is left out,
+// precedence. The environment goes along as --export says (rule B11); tokens are left out,
 // because the manifest is stored and can be read by others.
 #include "clients/slurm/sbatch_request.h"
 
@@ -87,12 +87,12 @@ bool IsVariableName(std::string_view name) {
   return true;
 }
 
-// The token of the caller goes into no job, however it is asked for, because manifests are stored
-// and shown (rule B11).
-bool IsToken(std::string_view name) { return name == "MUSTER_TOKEN"; }
+// The tokens of the caller, Muster's and Slurm's own, go into no job, however they are asked for,
+// because manifests are stored and shown (rule B11).
+bool IsToken(std::string_view name) { return name == "MUSTER_TOKEN" || name == "SLURM_JWT"; }
 
 // Copies the variables of `environment` that `wanted` accepts, without shell functions and without
-// the token.
+// tokens.
 void CopyVariables(const char* const* environment, json::object* out,
                    bool (*wanted)(std::string_view name)) {
   for (; environment != nullptr && *environment != nullptr; ++environment) {

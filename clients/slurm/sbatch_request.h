@@ -25,8 +25,8 @@ struct ScriptSource {
 std::optional<OptionError> ReadScript(const SbatchOptions& options,
                                       const std::vector<std::string>& operands, ScriptSource* out);
 
-/// The variables that --export sends with the job (rule B11). MUSTER_TOKEN is never among them,
-/// because the job's manifest is stored and shown.
+/// The variables that --export sends with the job (rule B11). MUSTER_TOKEN and SLURM_JWT are never
+/// among them, because the job's manifest is stored and shown.
 json::object ExportedEnvironment(const std::optional<std::string>& export_list,
                                  const char* const* environment);
 

@@ -29,7 +29,7 @@ struct ScancelOptions {
   std::vector<State> states;
   std::vector<JobSpec> jobs;
   bool by_state = false;  // -t was given; `states` may be empty if it names only other states
-  bool me = false;        // --me: the user need not be looked up
+  bool me = false;        // --me: `users` is whom the server takes the caller for
   bool filtered = false, verbose = false, quiet = false, ask = false, help = false, version = false;
 };
 
@@ -108,6 +108,7 @@ std::string TakeOption(int id, ScancelOptions* out) {
   };
   switch (id) {
     case 'u':
+      if (out->me) out->users.clear();
       add(&out->users);
       out->me = false;
       return "";
@@ -260,10 +261,15 @@ client::Outcome<bool> IsUser(client::ApiClient& api, const std::string& user) {
 }
 
 // The exit status is the highest of all jobs.
-int Cancel(const ScancelOptions& options) {
+int Cancel(ScancelOptions options) {
   const std::optional<client::Settings> settings = FindServer(kScancel);
   if (!settings) return ErrorExit(kExitRefused);
   client::ApiClient api(*settings);
+  if (options.me) {
+    client::Outcome<std::string> self = OwnUser(api);
+    if (!self.ok()) return Fail(kScancel, FailureText(self.failure()));
+    options.users = {std::move(self).value()};
+  }
   for (const std::string& user : options.users) {
     if (options.me) break;
     const client::Outcome<bool> known = IsUser(api, user);

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "clients/lib/visible_text.h"
 #include "clients/slurm/command.h"
 #include "clients/slurm/environment.h"
 #include "clients/slurm/hostlist.h"
@@ -168,8 +169,9 @@ int ChangeOne(Session& session, const std::string& verb, const std::string& text
     if (answer.ok()) continue;
     const bool over = IsOver(row.state) && answer.failure().kind == client::Failure::Kind::kRefused;
     const std::string why = over ? "Job has already finished" : FailureText(answer.failure());
-    std::fprintf(stderr, "%s for job %lld\nslurm_suspend error: %s\n", why.c_str(),
-                 static_cast<long long>(row.id), why.c_str());
+    const std::string shown = client::VisibleText(why);
+    std::fprintf(stderr, "%s for job %lld\nslurm_suspend error: %s\n", shown.c_str(),
+                 static_cast<long long>(row.id), shown.c_str());
     exit = ErrorExit(kExitRefused);
   }
   return exit;

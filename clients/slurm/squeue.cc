@@ -243,7 +243,7 @@ int ShowOnce(client::ApiClient& api, SqueueOptions options) {
     std::fprintf(stderr, "slurm_load_jobs error: Invalid job id specified\n");
     return ErrorExit(kExitRefused);
   }
-  CheckUsers(&options, list.rows());
+  if (!options.me) CheckUsers(&options, list.rows());
   std::vector<const JobRow*> rows;
   rows.reserve(list.rows().size());
   for (const JobRow& row : list.rows()) {
@@ -276,6 +276,11 @@ int RunSqueue(int argc, char** argv) {
   if (!settings) return ErrorExit(kExitRefused);
   ResolveUserNumbers(&options);
   client::ApiClient api(*settings);
+  if (options.me) {
+    client::Outcome<std::string> self = OwnUser(api);
+    if (!self.ok()) return Fail(kSqueue, "slurm_load_jobs error: " + FailureText(self.failure()));
+    options.users = {std::move(self).value()};
+  }
   for (;;) {
     const bool dated =
         (options.long_form || options.every_s != 0) && !options.no_header && !options.json;

@@ -217,10 +217,12 @@ bool TakeOption(int id, SqueueOptions* out, int* exit) {
   }
   switch (id) {
     case 'u':
+      out->me = false;
       out->users.clear();
       AddAll(optarg, &out->users);
       return true;
     case kSqueueMe:
+      out->me = true;
       out->users.assign(1, client::CurrentUser());
       return true;
     case 'j':

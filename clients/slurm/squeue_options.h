@@ -28,6 +28,7 @@ struct SqueueOptions {
   bool by_state = false;  // -t was given; otherwise the default set is shown
   bool all_states = false;
   bool by_job = false;  // -j was given
+  bool me = false;      // --me: `users` is whom the server takes the caller for
   bool no_header = false, one_line_per_task = false, long_form = false, steps = false,
        start = false, json = false, no_convert = false;
   bool help = false, version = false;

@@ -1,6 +1,8 @@
 // Takes the members of `status` that Kubernetes' clients take.
 #include "schedd/credentials/exec_credential.h"
 
+#include <algorithm>
+
 #include "schedd/text/json.h"
 #include "schedd/text/lenient.h"
 
@@ -12,6 +14,10 @@ Error Refused(std::string what) {
 }
 
 }  // namespace
+
+bool FitsBearerHeader(std::string_view token) {
+  return std::all_of(token.begin(), token.end(), [](char c) { return c > ' ' && c < 0x7f; });
+}
 
 // Sentences say what is wrong with the output and never quote it.
 Result<ExecCredentials> ParseExecCredential(std::string_view text, const std::string& api_version) {
@@ -31,9 +37,7 @@ Result<ExecCredentials> ParseExecCredential(std::string_view text, const std::st
   if (out.certificate_pem.empty() != out.key_pem.empty())
     return Refused("printed a certificate without its key, or a key without its certificate");
   if (out.token.empty() && out.certificate_pem.empty()) return Refused("printed no credentials");
-  for (const char c : out.token) {
-    if (c <= ' ' || c >= 0x7f) return Refused("printed a token with a blank in it");
-  }
+  if (!FitsBearerHeader(out.token)) return Refused("printed a token with a blank in it");
   const std::string expires = TextAt(given, "expirationTimestamp");
   if (!expires.empty() && !ParseRfc3339(expires, &out.expires))
     return Refused("printed an expirationTimestamp that is no time");

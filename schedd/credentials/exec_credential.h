@@ -15,6 +15,10 @@ struct ExecCredentials {
   WallTime expires;  // not set: they do not expire
 };
 
+/// True if the text has no blank, control character or byte beyond ASCII: any of them would end the
+/// header that carries it, or change what it says. Pure, thread-safe.
+bool FitsBearerHeader(std::string_view token);
+
 /// Reads an ExecCredential of this apiVersion. kUnauthenticated with one sentence, which never
 /// holds what the plugin printed. Pure, thread-safe.
 Result<ExecCredentials> ParseExecCredential(std::string_view text, const std::string& api_version);

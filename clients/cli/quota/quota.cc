@@ -7,6 +7,7 @@
 #include <grpcpp/grpcpp.h>
 #include <poll.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 
@@ -40,6 +41,11 @@ std::string PemOf(const std::string& path, std::string* problem) {
   return text.ok() ? std::move(text).value() : "";
 }
 
+// gRPC ends the program over a header with other characters.
+bool FitsMetadata(const std::string& text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c < 0x7f; });
+}
+
 // The authorities, certificate and token that the calls over HTTP have too (rule U44). "" if they
 // can be used, else why not.
 std::string OpenAccess(Session& session, QuotaAccess* out) {
@@ -53,6 +59,9 @@ std::string OpenAccess(Session& session, QuotaAccess* out) {
     if (!given.ok()) return given.error().detail;
     out->authorization = std::move(given).value();
   }
+  bool fits = FitsMetadata(out->authorization) && FitsMetadata(settings.as_user);
+  for (const std::string& group : settings.as_groups) fits = fits && FitsMetadata(group);
+  if (!fits) return "gRPC takes only printable ASCII in a token, and in names to act as";
   if (!settings.grpc_tls) {
     Result<client::Endpoint> place = client::ParseServerUrl(settings.grpc);
     if (!out->authorization.empty() && !(place.ok() && place->IsLocal())) {
@@ -75,12 +84,20 @@ std::string OpenAccess(Session& session, QuotaAccess* out) {
   return problem;
 }
 
+// gRPC takes a proxy from http_proxy and its kin by itself, and for loopback too. The calls over
+// HTTP know no proxies either, and a token for this host must not reach another one in plain text.
+std::shared_ptr<grpc::Channel> OpenChannel(const std::string& address, const QuotaAccess& access) {
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  return grpc::CreateCustomChannel(address, access.channel, arguments);
+}
+
 // A stub and the context of one call, with the caller's token and whom to act as. A gRPC context
 // serves one call only, so a retry needs a new one.
 class QuotaCall {
  public:
   QuotaCall(const Session& session, const QuotaAccess& access)
-      : stub_(Service::NewStub(grpc::CreateChannel(session.api.settings().grpc, access.channel))) {
+      : stub_(Service::NewStub(OpenChannel(session.api.settings().grpc, access))) {
     context_.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(kCallSeconds));
     const client::Settings& settings = session.api.settings();
     if (!settings.as_user.empty()) context_.AddMetadata("impersonate-user", settings.as_user);

@@ -166,6 +166,41 @@ TEST_F(CliFleet, DoctorAuthNamesTheWayToTheServer) {
   EXPECT_NE(told().find("TLS; the server's certificate is not checked\n"), std::string::npos);
 }
 
+TEST_F(CliFleet, DoctorAuthTellsAllThatIsSent) {
+  client::Settings settings;
+  settings.server.port = 1;  // nobody answers there
+  settings.server.tls = true;
+  settings.tls.certificate_file = settings.tls.key_file = "/nonexistent";
+  const auto told = [&settings] {
+    Session session(settings);
+    return Capture([&] { return DoctorAuth(session); }).out;
+  };
+  EXPECT_NE(told().find("a client certificate\n"), std::string::npos);
+  settings.token = "t";
+  EXPECT_NE(told().find("a token, and a client certificate\n"), std::string::npos);
+}
+
+TEST_F(CliFleet, WhatAServerSaysCannotActOnTheTerminal) {
+  const std::string evil = "\\u001b]0;x\\u0007";
+  answer_ = [&](const FakeRequest&) {
+    return FakeAnswer{200, R"({"user":")" + evil + R"(","name":")" + evil + R"(","token":")" +
+                               evil + R"(","version":")" + evil + R"(","gitVersion":")" + evil +
+                               R"(","reasons":[")" + evil + R"("],"warnings":[{"type":")" + evil +
+                               R"("}]})"};
+  };
+  Session session = Connect();
+  const auto shown = [](const CommandResult& ran) { return ran.out + ran.err; };
+  const std::string all =
+      shown(Capture([&] { return WhoAmI(session, ""); })) +
+      shown(Capture([&] { return TokenCreate(session, {}); })) +
+      shown(Capture([&] { return ServerStatus(session, ""); })) +
+      shown(Capture([&] { return Version(session, false); })) + shown(Capture([&] {
+        return PrintWarnings(json::object{{"warnings", json::array{"\x1b[2J"}}}), 0;
+      }));
+  EXPECT_EQ(all.find('\x1b'), std::string::npos) << all;
+  EXPECT_NE(all.find("\\033]0;x\\007"), std::string::npos) << all;
+}
+
 TEST_F(CliFleet, ADrainIsFollowedUntilNothingIsLeft) {
   int asked = 0;
   answer_ = [&asked](const FakeRequest&) {

@@ -489,6 +489,8 @@ TEST_F(CliJobs, TheAuditTrailIsExportedAsJsonLines) {
   EXPECT_EQ(std::count(ran.out.begin(), ran.out.end(), '\n'), 3);
   EXPECT_THAT(ran.out, HasSubstr("\"object\":\"job/team-a/2\""));
   EXPECT_EQ(server_.requests().back().target, "/v1/audit?verb=create&limit=5000&page_token=9");
+  options.limit = 2;
+  EXPECT_EQ(Capture([&] { return Audit(session, options); }).exit, 2) << "it would not count";
 }
 
 }  // namespace

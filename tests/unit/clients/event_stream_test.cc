@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "schedd/base/limits.h"
 #include "tests/unit/clients/fake_server.h"
 
 namespace muster::client {
@@ -39,6 +40,39 @@ TEST(EventParser, StopsWhenTheReceiverHasEnough) {
   EXPECT_FALSE(
       parser.Feed("data: 1\n\ndata: 2\n\n", [&](const ServerEvent&) { return ++seen, false; }));
   EXPECT_EQ(seen, 1);
+}
+
+TEST(EventParser, KeepsNoEventThatIsLongerThanItsBound) {
+  const auto none = [](const ServerEvent&) { return true; };
+  EventParser line;
+  EXPECT_TRUE(line.Feed("data: " + std::string(limits::kEventBytes / 2, 'x'), none));
+  EXPECT_FALSE(line.too_long());
+  EXPECT_FALSE(line.Feed(std::string(limits::kEventBytes / 2, 'x'), none));
+  EXPECT_TRUE(line.too_long());
+  EventParser many;
+  bool fed = true;
+  for (int i = 0; fed && i < 2000; ++i)
+    fed = many.Feed("data: " + std::string(1000, 'x') + "\n", none);
+  EXPECT_TRUE(many.too_long()) << "lines of one event count together";
+}
+
+TEST(FollowEvents, EndsWhenAnEventIsTooLong) {
+  testing::FakeServer server([](const testing::FakeRequest&) {
+    testing::FakeAnswer out;
+    out.stream = true;
+    out.body = "data: " + std::string(2 * limits::kEventBytes, 'x');
+    return out;
+  });
+  Settings settings;
+  settings.server.port = server.port();
+  ApiClient api(settings);
+  EventHandlers handlers;
+  handlers.on_connect = [] { return true; };
+  handlers.on_event = [](const JobEventNote&) { return true; };
+  const auto done = FollowEvents(api, NowMs() + 60'000, handlers);
+  ASSERT_FALSE(done.ok());
+  EXPECT_EQ(done.failure().kind, Failure::Kind::kBadAnswer);
+  EXPECT_EQ(server.requests().size(), 1u) << "it is not asked again and again";
 }
 
 TEST(FollowEvents, ResumesAfterABreakFromTheLastEventSeen) {

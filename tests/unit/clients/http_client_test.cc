@@ -112,6 +112,53 @@ TEST(HttpClient, CallsGarbageABadAnswer) {
   EXPECT_EQ(answer.failure().kind, Failure::Kind::kBadAnswer);
 }
 
+TEST(HttpClient, KeepsNoAnswerThatIsLongerThanItsBound) {
+  FakeServer server([](const FakeRequest& request) {
+    FakeAnswer out{request.target == "/refused" ? 500 : 200, std::string(100'000, 'x')};
+    out.stream = request.target == "/chunks";
+    return out;
+  });
+  HttpClient client(For(server).server);
+  for (const char* target : {"/whole", "/chunks", "/refused"}) {
+    HttpRequest request{"GET", target};
+    request.answer_bytes = 99'999;
+    const auto answer = client.Send(request, NowMs() + 60'000);
+    ASSERT_FALSE(answer.ok()) << target;
+    EXPECT_EQ(answer.failure().kind, Failure::Kind::kBadAnswer) << target;
+    EXPECT_NE(answer.failure().detail.find("99999 bytes"), std::string::npos) << target;
+  }
+  HttpRequest fits{"GET", "/whole"};
+  fits.answer_bytes = 100'000;
+  ASSERT_TRUE(client.Send(fits, NowMs() + 60'000).ok());
+}
+
+TEST(ApiClient, FollowsNoRedirect_SoATokenStaysWithItsServer) {
+  FakeServer other([](const FakeRequest&) { return FakeAnswer{200, "{}"}; });
+  FakeServer server([&](const FakeRequest&) {
+    FakeAnswer out{307, ""};
+    out.extra_headers = "Location: " + other.url() + "/v1/x\r\n";
+    return out;
+  });
+  Settings settings = For(server);
+  settings.token = "s3cret";
+  ApiClient api(settings);
+  const auto answer = api.Get("/v1/x");
+  ASSERT_FALSE(answer.ok());
+  EXPECT_EQ(answer.failure().status, 307);
+  EXPECT_TRUE(other.requests().empty());
+}
+
+TEST(ApiClient, EndsAListWhosePagesGoInACircle) {
+  FakeServer server([](const FakeRequest&) {
+    return FakeAnswer{200, R"({"items":[1],"next_page_token":"t"})"};
+  });
+  ApiClient api(For(server));
+  const auto all = api.ListAll("/v1/jobs", Query());
+  ASSERT_FALSE(all.ok());
+  EXPECT_EQ(all.failure().kind, Failure::Kind::kBadAnswer);
+  EXPECT_EQ(server.requests().size(), 2u);
+}
+
 TEST(ApiClient, SendsWhoAsksTheTokenAndTheKey) {
   FakeServer server([](const FakeRequest&) { return FakeAnswer{200, "{}"}; });
   Settings settings = For(server);

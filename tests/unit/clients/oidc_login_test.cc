@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <thread>
 
 #include "clients/lib/munge_credential.h"
 #include "clients/lib/settings.h"
@@ -59,6 +60,7 @@ class OidcLoginRuleU57 : public ::testing::Test {
       return {200, R"({"device_code":"dev","user_code":"AB-CD","verification_uri":"https://id/d",)"
                    R"("expires_in":100,"interval":1})"};
     }
+    if (failing_-- > 0) return {503, R"({"error":"temporarily_unavailable"})"};
     const std::string refusal = refusal_.load();
     if (!refusal.empty()) return {400, R"({"error":")" + refusal + R"("})"};
     if (pending_-- > 0) return {400, R"({"error":"authorization_pending"})"};
@@ -79,7 +81,7 @@ class OidcLoginRuleU57 : public ::testing::Test {
   std::string directory_, file_;
   // The server's threads read them.
   std::atomic<const char*> refusal_ = "", wrong_issuer_ = "";
-  std::atomic<int> pending_ = 2;
+  std::atomic<int> pending_ = 2, failing_ = 0;
   std::atomic<std::int64_t> life_s_ = 3600;
   OidcClient client_;
   DevicePrompt shown_;
@@ -196,6 +198,61 @@ TEST_F(OidcLoginRuleU57, SendsATokenThatStillLasts_WhileTheProviderIsAway) {
   EXPECT_TRUE(signed_with(25, Code::kUnavailable));
   EXPECT_FALSE(signed_with(25, Code::kUnauthenticated)) << "the provider has ended the login";
   EXPECT_FALSE(signed_with(-1, Code::kUnavailable)) << "the token has ended";
+}
+
+TEST_F(OidcLoginRuleU57, AProviderThatHasFailedHasNotEndedTheLogin) {
+  life_s_ = 20;
+  auto login = Run();
+  ASSERT_TRUE(login.ok());
+  ASSERT_TRUE(WriteLogin(file_, *login).ok());
+  failing_ = 3;
+  EXPECT_EQ(RenewStoredLogin(file_).error().code, Code::kUnavailable);
+  EXPECT_EQ(*Sign(), "Bearer " + login->bearer) << "it still lasts";
+  failing_ = 1;
+  EXPECT_TRUE(Run().ok()) << "a new login asks again";
+}
+
+TEST_F(OidcLoginRuleU57, ALogoutWaitsForARenewalAndStays) {
+  EXPECT_TRUE(ForgetLogin(file_).ok()) << "there is none";
+  EXPECT_TRUE(RenewStoredLogin(file_).ok()) << "there is none";
+  life_s_ = 10;
+  auto login = Run();
+  ASSERT_TRUE(login.ok());
+  ASSERT_TRUE(WriteLogin(file_, *login).ok());
+  std::thread logout;
+  const Status renewed = RenewOnce(file_, [&](StoredLogin* stored) -> Status {
+    logout = std::thread([&] { EXPECT_TRUE(ForgetLogin(file_).ok()); });
+    stored->bearer = "new";
+    return Done{};
+  });
+  logout.join();
+  EXPECT_TRUE(renewed.ok());
+  EXPECT_FALSE(std::filesystem::exists(file_)) << "the renewed token came back after the logout";
+}
+
+TEST_F(OidcLoginRuleU57, TokensOfOneServerDoNotGoToAnother_WhenALoginCameMeanwhile) {
+  StoredLogin login;
+  login.server = kServer;
+  login.bearer = "old";
+  ASSERT_TRUE(WriteLogin(file_, login).ok());
+  const LoginRenewal elsewhere = [](const std::string& file) -> Status {
+    StoredLogin other;
+    other.server = "https://other.example:8686";
+    other.bearer = "other";
+    return WriteLogin(file, other);
+  };
+  EXPECT_EQ(*LoginSigner(file_, kServer, elsewhere)(HttpRequest{}), "");
+}
+
+TEST_F(OidcLoginRuleU57, WhatAProviderSaysIsBounded) {
+  StoredLogin login;
+  login.client.token = "access";
+  EXPECT_FALSE(
+      TakeTokens(json::object{{"access_token", "a\r\nX-Muster-User: root"}}, 0, &login).ok());
+  ASSERT_TRUE(TakeTokens(json::object{{"access_token", "opaque"}, {"expires_in", INT64_MAX}},
+                         WallSeconds(), &login)
+                  .ok());
+  EXPECT_LT(login.expires_s, WallSeconds() + 2 * 366 * 86'400);
 }
 
 TEST_F(OidcLoginRuleU57, ReadsTheProviderFromTheConfigurationFile) {

@@ -186,6 +186,19 @@ TEST_F(Sbatch, ExportsWhatIsAskedFor) {
   }
 }
 
+// SLURM_* goes along whatever --export says, but for the token of Slurm's own daemons.
+TEST_F(Sbatch, SlurmsOwnTokenGoesIntoNoJob) {
+  const ScopedEnv secret("SLURM_JWT", "hidden"), slurm("SLURM_JOB_ID", "5");
+  std::size_t next = 0;
+  for (const char* list : {"ALL", "NONE", "NIL", "SLURM_JWT", "SLURM_JWT=given", "ALL,SLURM_JWT"}) {
+    Run({std::string("--export=") + list, script_});
+    const json::object environment = Body(next++).at("environment").as_object();
+    EXPECT_FALSE(environment.contains("SLURM_JWT")) << list;
+    EXPECT_TRUE(environment.contains("SLURM_JOB_ID")) << list;
+  }
+  EXPECT_NE(Run({"--export-file=/dev/null", script_}).exit, 0) << "there is no other way in";
+}
+
 struct BadCase {
   const char* what;
   std::vector<std::string> words;  // @ is the script

@@ -119,6 +119,14 @@ TEST_F(SettingsFile, ATokenIsNotSentInPlainTextBeyondThisHost) {
   }
 }
 
+TEST_F(SettingsFile, ATokenThatWouldEndItsHeaderIsRefusedAndNotShown) {
+  for (const char* token : {"a b", "a\r\nX-Muster-User: root", "a\n", "\xc3\xa4"}) {
+    env_ = {{"MUSTER_TOKEN", token}};
+    ASSERT_FALSE(Load().ok()) << token;
+    EXPECT_EQ(Load().error().detail, "the token (MUSTER_TOKEN, token:) has a blank in it");
+  }
+}
+
 TEST_F(SettingsFile, ATokenMayComeFromAFileOrAPlugin) {
   const std::string token_file = path_ + ".token";
   std::ofstream(token_file) << "from-file\n";

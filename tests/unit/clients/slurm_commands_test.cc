@@ -255,6 +255,34 @@ TEST_F(SlurmCommands, OfAServerThatIsNotReady_EveryCommandSaysSoAndFails) {
   EXPECT_EQ(Run(RunScontrol, {"scontrol", "ping"}).exit, 1);
 }
 
+// The local account's name may be somebody else's on the server.
+TEST_F(SlurmCommands, MeIsWhomTheServerTakesTheCallerFor) {
+  const auto users_asked = [this] {
+    std::string out;
+    for (const FakeRequest& request : server_.requests()) {
+      const std::size_t at = request.target.find("user=");
+      if (at != std::string::npos) out += request.target.substr(at, 10) + " ";
+    }
+    return out;
+  };
+  answer_ = [](const FakeRequest& request) {
+    if (request.target == "/v1/whoami") return FakeAnswer{200, R"({"user":"pipes"})"};
+    return FakeAnswer{200, R"({"items":[]})"};
+  };
+  const ScopedEnv token("MUSTER_TOKEN", "t");
+  EXPECT_EQ(Run(RunScancel, {"scancel", "--me"}).exit, 0);
+  EXPECT_EQ(Run(RunSqueue, {"squeue", "--me"}).err, "");
+  EXPECT_EQ(Run(RunSacct, {"sacct"}).exit, 0);
+  EXPECT_EQ(users_asked(), "user=pipes user=pipes user=pipes ");
+  const ScopedEnv acting("MUSTER_AS", "alice");
+  EXPECT_EQ(Run(RunScancel, {"scancel", "--me"}).exit, 0);
+  EXPECT_EQ(server_.requests().back().target.find("user=pipes"), std::string::npos);
+  EXPECT_NE(server_.requests().back().target.find("user=alice"), std::string::npos);
+  answer_ = [](const FakeRequest&) { return FakeAnswer{200, "{}"}; };
+  const ScopedEnv nobody("MUSTER_AS", "");
+  EXPECT_EQ(Run(RunScancel, {"scancel", "--me"}).exit, 1) << "nobody's jobs, not everybody's";
+}
+
 TEST_F(SlurmCommands, SqueueAsksAgainUntilTheServerIsReady) {
   std::atomic<int> asked = 0;
   answer_ = [&](const FakeRequest&) {
