@@ -1,6 +1,6 @@
 // The patch has at most the depth that the parser admits, so the recursion is bounded. Items are
-// looked for one by one; Work bounds that, since a patch and an object of a megabyte have lists
-// that would take minutes.
+// looked for one by one; PatchWork bounds that, since a patch and an object of a megabyte have
+// lists that would take minutes.
 #include "api/rest/strategic_patch.h"
 
 #include <algorithm>
@@ -42,7 +42,7 @@ constexpr std::string_view kUnited = "finalizers";
 constexpr std::size_t kComparisons = 8'000'000;
 
 // What a patch has left of its comparisons.
-class Work {
+class PatchWork {
  public:
   // Each of `items` is looked for among `others`.
   Status Take(std::size_t items, std::size_t others) {
@@ -69,7 +69,7 @@ std::string_view KeyOf(std::string_view list) {
   return "";
 }
 
-Status Merge(const json::object& patch, json::value* into, Work* work);
+Status Merge(const json::object& patch, json::value* into, PatchWork* work);
 
 json::array& ListOf(json::value* value) {
   if (!value->is_array()) *value = json::array();
@@ -85,7 +85,7 @@ json::array::iterator ItemOf(json::array& list, std::string_view key, const json
 }
 
 Status MergeItem(const json::object& item, std::string_view list_name, std::string_view key,
-                 json::array* list, Work* work) {
+                 json::array* list, PatchWork* work) {
   const json::value* name = item.if_contains(key);
   if (name == nullptr || !IsScalar(*name)) {
     return InvalidArgument("an item of " + std::string(list_name) + " in the patch has no " +
@@ -102,7 +102,8 @@ Status MergeItem(const json::object& item, std::string_view list_name, std::stri
 }
 
 // An item that says only {"$patch": "replace"} lets the other items replace the whole list.
-Status MergeList(const json::array& patch, std::string_view name, json::value* into, Work* work) {
+Status MergeList(const json::array& patch, std::string_view name, json::value* into,
+                 PatchWork* work) {
   const std::string_view key = KeyOf(name);
   const auto replaces = [](const json::value& item) {
     return TextAt(item, kPatch) == "replace" && item.get_object().size() == 1;
@@ -119,7 +120,7 @@ Status MergeList(const json::array& patch, std::string_view name, json::value* i
   return Done{};
 }
 
-Status Unite(const json::array& patch, json::value* into, Work* work) {
+Status Unite(const json::array& patch, json::value* into, PatchWork* work) {
   json::array& list = ListOf(into);
   for (const json::value& one : patch) {
     if (!IsScalar(one)) return InvalidArgument("an item of a list of texts is no text");
@@ -155,7 +156,7 @@ void Order(const json::array& order, std::string_view key, json::array* list) {
 
 // "$deleteFromPrimitiveList/NAME" before, and "$setElementOrder/NAME" after the other members.
 Status Directive(std::string_view member, const json::value& value, bool after,
-                 json::object* object, Work* work) {
+                 json::object* object, PatchWork* work) {
   const std::string_view prefix = member.starts_with(kRemove) ? kRemove : kOrder;
   if (!member.starts_with(prefix))
     return InvalidArgument("the patch has an unknown directive " + std::string(member));
@@ -182,7 +183,7 @@ Status Directive(std::string_view member, const json::value& value, bool after,
 }
 
 // Only the members that the patch lists stay.
-Status Retain(const json::value& keys, json::object* object, Work* work) {
+Status Retain(const json::value& keys, json::object* object, PatchWork* work) {
   const json::array* list = keys.if_array();
   if (list == nullptr) return InvalidArgument("$retainKeys must be a list");
   const Status may = work->Take(object->size(), list->size());
@@ -197,7 +198,7 @@ Status Retain(const json::value& keys, json::object* object, Work* work) {
 }
 
 Status MergeMember(std::string_view key, const json::value& value, json::object* object,
-                   Work* work) {
+                   PatchWork* work) {
   if (value.is_null()) {
     object->erase(key);
     return Done{};
@@ -210,7 +211,7 @@ Status MergeMember(std::string_view key, const json::value& value, json::object*
   return Done{};
 }
 
-Status Merge(const json::object& patch, json::value* into, Work* work) {
+Status Merge(const json::object& patch, json::value* into, PatchWork* work) {
   if (!into->is_object()) *into = json::object();
   json::object& object = into->get_object();
   if (patch.contains(kPatch)) {
@@ -244,7 +245,7 @@ Status Merge(const json::object& patch, json::value* into, Work* work) {
 }  // namespace
 
 Result<json::value> MergedStrategically(const json::value& patch, json::value now) {
-  Work work;
+  PatchWork work;
   const Status merged = Merge(patch.get_object(), &now, &work);
   if (!merged.ok()) return merged.error();
   return now;
