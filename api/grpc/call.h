@@ -54,13 +54,13 @@ grpc::ServerUnaryReactor* Refuse(grpc::CallbackServerContext* context,
                                  const char* verb, const std::string& object, const Error& error);
 
 /// A callback that calls `done` and notes a failure in the audit trail first. For every call that
-/// changes something; what succeeds is noted by the engine.
+/// changes something; what succeeds is noted by the engine. A dry run has no row.
 template <class Done>
 auto Audited(const SchedulerService& service, const auth::Principal& who, const char* verb,
-             std::string object, Done done) {
-  return [&audit = service.audit(), who, verb, object = std::move(object),
-          done = std::move(done)](auto result) {
-    if (!result.ok()) audit.Failed(who, verb, object, result.error());
+             std::string object, Done done, bool dry_run = false) {
+  return [&audit = service.audit(), who, verb, object = std::move(object), done = std::move(done),
+          dry_run](auto result) {
+    if (!result.ok() && !dry_run) audit.Failed(who, verb, object, result.error());
     done(std::move(result));
   };
 }

@@ -83,12 +83,14 @@ grpc::ServerUnaryReactor* JobServiceImpl::BatchSubmitJobs(grpc::CallbackServerCo
   std::vector<json::value> bodies;
   std::vector<int> slots;
   std::vector<std::vector<std::string>> warnings;  // of bodies[k]
+  std::vector<Result<SubmittedJob>> unread;        // for the audit trail
   ParseBudget budget = ParseBudget::ForRequest();  // for all items together
   for (int i = 0; i < request->manifests_size(); ++i) {
     v1::SubmitOutcome* item = response->add_items();
     Result<json::value> body = OneDocument(request->manifests(i), &budget);
     if (!body.ok()) {
       ToProto(body.error(), item->mutable_problem());
+      unread.emplace_back(body.error());
       continue;
     }
     warnings.push_back(service_.JobWarnings(request->namespace_(), *body));
@@ -99,11 +101,13 @@ grpc::ServerUnaryReactor* JobServiceImpl::BatchSubmitJobs(grpc::CallbackServerCo
   service_.SubmitBatch(
       *who, request->namespace_(), std::move(bodies),
       Audited(service_, *who, "create", "job/" + request->namespace_(),
-              [this, context, reactor, response, slots, warnings = std::move(warnings), who = *who,
+              [this, context, reactor, response, slots, warnings = std::move(warnings),
+               unread = std::move(unread), who = *who,
                ns = request->namespace_()](Result<std::vector<Result<SubmittedJob>>> results) {
+    if (results.ok()) results->insert(results->end(), unread.begin(), unread.end());
     Answer(context, reactor, results, [&](const std::vector<Result<SubmittedJob>>& all) {
       NoteFailedItems(service_.audit(), who, ns, all);
-      for (std::size_t i = 0; i < all.size(); ++i) {
+      for (std::size_t i = 0; i < slots.size(); ++i) {
         v1::SubmitOutcome* item = response->mutable_items(slots[i]);
         if (all[i].ok()) {
           ToProto(*all[i]->job, item->mutable_job());

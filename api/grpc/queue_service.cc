@@ -86,16 +86,18 @@ grpc::ServerUnaryReactor* QueueServiceImpl::Apply(grpc::CallbackServerContext* c
   // One budget for all documents of the request.
   ParseBudget budget = ParseBudget::ForRequest();
   Result<std::vector<json::value>> documents = ParseDocuments(request->documents(), &budget);
+  if (!documents.ok() && request->dry_run()) return Refuse(context, documents.error());
   if (!documents.ok()) return Refuse(context, service_, *who, "apply", "grpc", documents.error());
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  service_.Apply(
-      *who, request->namespace_(), std::move(*documents), request->dry_run(),
-      Audited(service_, *who, "apply", "grpc",
-              [context, reactor, response](Result<std::vector<DocumentOutcome>> outcomes) {
+  service_.Apply(*who, request->namespace_(), std::move(*documents), request->dry_run(),
+                 Audited(
+                     service_, *who, "apply", "grpc",
+                     [context, reactor, response](Result<std::vector<DocumentOutcome>> outcomes) {
     Answer(context, reactor, outcomes, [&](const std::vector<DocumentOutcome>& all) {
       for (const DocumentOutcome& outcome : all) ToProto(outcome, response->add_items());
     });
-      }));
+                     },
+                     request->dry_run()));
   return reactor;
 }
 

@@ -52,14 +52,17 @@ grpc::ServerUnaryReactor* QuotaAdminServiceImpl::SetQuota(grpc::CallbackServerCo
   const Result<auth::Principal> who = CallerOf(*context, callers_);
   if (!who.ok()) return Refuse(context, who.error());
   Result<QuotaEdit> edit = QuotaEditOf(*request);
+  if (!edit.ok() && request->dry_run()) return Refuse(context, edit.error());
   if (!edit.ok())
     return Refuse(context, service_, *who, "update",
                   "clusterqueue/" + request->quota().cluster_queue(), edit.error());
+  const bool dry_run = edit->dry_run;
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   service_.SetQuota(
       *who, std::move(*edit),
-      Audited(service_, *who, "update", "clusterqueue/" + request->quota().cluster_queue(),
-              [context, reactor, response](Result<QuotaEditResult> edited) {
+      Audited(
+          service_, *who, "update", "clusterqueue/" + request->quota().cluster_queue(),
+          [context, reactor, response](Result<QuotaEditResult> edited) {
     Answer(context, reactor, edited, [response](const QuotaEditResult& outcome) {
       ToProto(outcome.quota, response->mutable_quota());
       for (const JobPtr& job : outcome.effect.would_admit)
@@ -67,7 +70,8 @@ grpc::ServerUnaryReactor* QuotaAdminServiceImpl::SetQuota(grpc::CallbackServerCo
       for (const JobPtr& job : outcome.effect.would_preempt)
         ToProto(*job, response->add_preemptions());
     });
-      }));
+          },
+          dry_run));
   return reactor;
 }
 

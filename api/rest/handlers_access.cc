@@ -131,7 +131,9 @@ void CreateToken(ApiContext& api, const Caller& who, Request& request, Responder
   const auto refuse = [&respond](const Error& error) {
     respond([error] { return ErrorResponse(false, error); });
   };
-  const Result<bool> dry_run = QueryReader(request).Flag("dryRun");
+  const QueryReader query(request);
+  if (const Status known = query.Only({"dryRun"}); !known.ok()) return refuse(known.error());
+  const Result<bool> dry_run = query.Flag("dryRun");
   if (!dry_run.ok()) return refuse(dry_run.error());
   const Result<WantedToken> wanted = ReadWantedToken(who, request);
   if (!wanted.ok()) return refuse(wanted.error());

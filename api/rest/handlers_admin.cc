@@ -33,9 +33,17 @@ json::object QuotaJson(const api::QuotaView& view) {
           {"etag", view.etag}};
 }
 
+// True after a request with parameters was refused: who adds dryRun must not get the change.
+bool ParametersRefused(const Request& request, const Responder& respond) {
+  const Status known = QueryReader(request).Only({});
+  if (!known.ok()) respond([error = known.error()] { return ErrorResponse(false, error); });
+  return !known.ok();
+}
+
 // The common part of cordon and uncordon.
 void SetCordon(ApiContext& api, const Caller& who, Request& request, bool cordon,
                const Responder& respond) {
+  if (ParametersRefused(request, respond)) return;
   api.service.Cordon(who, request.params[0], cordon,
                      [&service = api.service, respond](Result<ObjectPtr> object) {
     respond([&service, object = std::move(object)] {
@@ -83,9 +91,11 @@ void UncordonCluster(ApiContext& api, const Caller& who, Request& request, Respo
 }
 
 void FenceCluster(ApiContext& api, const Caller& who, Request& request, Responder respond) {
+  if (ParametersRefused(request, respond)) return;
   api.service.Fence(who, request.params[0], Counted("attemptsGivenUp", std::move(respond)));
 }
 void CollectCluster(ApiContext& api, const Caller& who, Request& request, Responder respond) {
+  if (ParametersRefused(request, respond)) return;
   api.service.Collect(who, request.params[0], Counted("objectsReleased", std::move(respond)));
 }
 

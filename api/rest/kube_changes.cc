@@ -9,6 +9,7 @@
 #include "api/rest/kube_changes.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "api/rest/body.h"
@@ -94,6 +95,12 @@ void WriteConfig(ApiContext& api, const Caller& who, const KubeTarget& target,
         api.service.GetObject(who, target.resource->config->kind, target.ns, target.name,
                               target.resource->version, {auth::Verb::kPatch});
     if (!present.ok()) return Refuse(respond, present.error());
+    // The answer shows the Secret, and without a change nothing else would be in the trail.
+    if (*dry_run && target.resource->config->kind == ObjectKind::kSecret) {
+      const Status noted = api.service.audit().Read(
+          who, auth::Verb::kPatch, {"", target.resource->plural, "", target.ns, target.name});
+      if (!noted.ok()) return Refuse(respond, noted.error());
+    }
     now = std::move(*present);
     read_at = *api::WantedVersion(now);
   }
@@ -212,18 +219,18 @@ Result<json::object> ManifestFor(const KubeTarget& target, Result<json::value> d
 
 void ChangeOne(ApiContext& api, const Caller& who, ObjectChange change, bool dry_run, int status,
                std::string version, const Responder& respond, auth::Verb replace) {
-  std::vector<std::string> warnings = api.service.Warnings(change);
-  std::vector<ObjectChange> changes;
-  changes.push_back(std::move(change));
+  std::vector<ObjectChange> changes{change};
   api.service.ChangeObjects(
       who, std::move(changes), dry_run,
       [&service = api.service, respond, status, version,
-       warnings = std::move(warnings)](Result<std::vector<AppliedObject>> applied) {
-    respond([&service, status, version, warnings, applied = std::move(applied)] {
+       change = std::make_shared<const ObjectChange>(std::move(change))](
+          Result<std::vector<AppliedObject>> applied) {
+    respond([&service, status, version, change, applied = std::move(applied)] {
       if (!applied.ok()) return KubeError(applied.error());
       Response response =
           JsonResponse(service.ObjectWithStatus(*applied->front().object, version), status);
-      AddWarnings(warnings, &response);
+      // Computed for what was accepted alone: it takes a copy of the configuration.
+      AddWarnings(service.Warnings(*change), &response);
       return response;
     });
       },

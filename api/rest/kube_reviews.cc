@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "api/auth/rbac_authorizer.h"
 #include "api/rest/body.h"
 #include "api/rest/problem.h"
 #include "api/service/rule_json.h"
@@ -93,10 +94,6 @@ Response Answered(const Request& request, json::object spec, json::object status
                       201);
 }
 
-bool IsMasterOf(const Caller& who) {
-  return std::find(who.groups.begin(), who.groups.end(), kMastersGroup) != who.groups.end();
-}
-
 std::optional<auth::Verb> VerbNamed(std::string_view name) {
   for (int i = 0; i <= static_cast<int>(auth::Verb::kUse); ++i) {
     const auto verb = static_cast<auth::Verb>(i);
@@ -154,7 +151,7 @@ bool AllowedTo(const ApiContext& api, const Caller& who, const AskedAccess& aske
   question.ns = asked.ns;
   question.name = asked.name;
   question.path = asked.path;
-  return IsMasterOf(who) || api.service.View()->config->access->Allows(question);
+  return auth::IsMaster(who) || api.service.View()->config->access->Allows(question);
 }
 
 json::object AccessStatus(const ApiContext& api, const Caller& who, const AskedAccess& asked) {
@@ -234,7 +231,7 @@ Response ReviewSelfRules(ApiContext& api, const Caller& who, Request& request) {
   const std::string ns = TextAt(*review, {"spec", "namespace"});
   if (ns.empty()) return ErrorResponse(request, InvalidField("spec.namespace", "is required"));
   json::array resources, paths;
-  if (IsMasterOf(who)) {
+  if (auth::IsMaster(who)) {
     resources.push_back(api::RuleJson({{"*"}, {"*"}, {"*"}, {}, {}}));
     paths.push_back(api::RuleJson({{"*"}, {}, {}, {}, {"*"}}));
   }

@@ -49,8 +49,10 @@ void LogFollower::Read() {
   if (sink_->over()) return;
   const Result<LogChunk> chunk = service_.ReadLog(who_, job_, query_, api::LogAsk::kMore);
   if (!chunk.ok()) {
-    // The job has not started, or waits again: its log may come.
-    if (MayStillCome()) return Pause();
+    const Result<JobPtr> job = service_.JobToLog(who_, job_, api::LogAsk::kMore);
+    if (!job.ok()) return EndBecause(job.error());
+    // A job that has not started, or waits again, has no log yet.
+    if (!IsTerminal((*job)->state)) return Pause();
     return sink_->End();
   }
   query_.offset = chunk->next_offset;
@@ -65,11 +67,6 @@ void LogFollower::Read() {
 void LogFollower::Pause() {
   workers_.After(kPauseMs,
                  [self = shared_from_this()] { self->workers_.Post([self] { self->Read(); }); });
-}
-
-bool LogFollower::MayStillCome() const {
-  const Result<JobPtr> job = service_.JobToLog(who_, job_, api::LogAsk::kMore);
-  return job.ok() && !IsTerminal((*job)->state);
 }
 
 }  // namespace muster::rest

@@ -35,8 +35,6 @@ class LogFollower : public std::enable_shared_from_this<LogFollower> {
   void AskAgain();
   /// Ends the log with a line that says why there is no more of it.
   void EndBecause(const Error& error);
-  /// True while the job has not ended: a job that has not started has no log yet.
-  bool MayStillCome() const;
 
   const api::SchedulerService& service_;
   const auth::Authenticator& authenticator_;

@@ -10,6 +10,8 @@
 // The steps are separate transactions because the engine has separate commands for them. If a later
 // step fails, the error says which documents have taken effect. With dry_run the commands of steps
 // 2 and 4 are sent as dry runs and step 3 is left out.
+#include <algorithm>
+
 #include "api/service/actor.h"
 #include "api/service/apply_plan.h"
 #include "api/service/post_command.h"
@@ -80,6 +82,12 @@ void SchedulerService::Apply(const auth::Principal& who, std::string ns,
                              Callback<Outcomes> done) {
   const Result<WorldViewPtr> view = ReadyView();
   if (!view.ok()) return done(view.error());
+  // One was counted with the request. Each document may cost reads of the store, whatever comes of
+  // it, so it counts before it is looked at; the tasks of arrays count when they are known.
+  const std::size_t counted = std::max<std::size_t>(documents.size(), 1);
+  if (counted > 1) {
+    if (const Status rate = TakeRate(who, counted - 1); !rate.ok()) return done(rate.error());
+  }
   const ApplyContext context{*(*view)->config,
                              *(*view)->objects,
                              *(*view)->settings,
@@ -92,9 +100,8 @@ void SchedulerService::Apply(const auth::Principal& who, std::string ns,
                              engine_.WallNow()};
   Result<ApplyPlan> planned = PlanApply(context, ns, documents);
   if (!planned.ok()) return done(planned.error());
-  // One was counted with the request.
-  if (planned->jobs.size() > 1) {
-    const Status rate = TakeRate(who, planned->jobs.size() - 1);
+  if (planned->jobs.size() > counted) {
+    const Status rate = TakeRate(who, planned->jobs.size() - counted);
     if (!rate.ok()) return done(rate.error());
   }
   auto plan = std::make_shared<ApplyPlan>(std::move(*planned));

@@ -94,9 +94,12 @@ class Planner {
   }
 
   // The answer about a job that has the document's name and is not the caller's to update. Of a job
-  // that it may not see, it learns that the name is taken, as Kubernetes' create would tell it.
+  // that it may not see, it learns that the name is taken, as Kubernetes' create would tell it, and
+  // without the right to create it learns nothing.
   Error NotToUpdate(const JobRecord& job, const Status& refused) const {
     if (SeesJob(context_.authorizer, context_.who, job)) return refused.error();
+    const Status create = MayCreate({job.shape, job.ns});
+    if (!create.ok()) return create.error();
     return AlreadyExists(std::string(ShapeKindName(job.shape)) + " \"" + job.name +
                          "\" exists in namespace \"" + job.ns + "\"");
   }

@@ -28,6 +28,11 @@ std::string CallerKey(const AuditRow& row) {
   return row.user.empty() ? "?" + HostOf(row.source) : "u" + row.user;
 }
 
+// Callers that nobody knows may not use up the room of those who are known.
+std::size_t RoomFor(const AuditRow& row) {
+  return row.user.empty() ? limits::kAuditDifferent / 4 : std::size_t{limits::kAuditDifferent};
+}
+
 AuditRow NewRow(const auth::Principal& who, WallTime now, std::string_view verb, std::string object,
                 const Error* error) {
   AuditRow row;
@@ -145,10 +150,8 @@ bool AuditLog::Note(AuditRow row, std::size_t per_caller, bool must) {
     return true;
   }
   const auto mine = callers_.find(caller);
-  // Callers that nobody knows may not use up the room of those who are known.
-  const std::size_t room =
-      row.user.empty() ? limits::kAuditDifferent / 4 : std::size_t{limits::kAuditDifferent};
-  const bool full = notes_.size() >= room || (mine != callers_.end() && mine->second >= per_caller);
+  const bool full =
+      notes_.size() >= RoomFor(row) || (mine != callers_.end() && mine->second >= per_caller);
   if (full) {
     if (!must) CountOver(row, caller);
     return !must;
@@ -166,7 +169,7 @@ bool AuditLog::Note(AuditRow row, std::size_t per_caller, bool must) {
 
 // One entry for the caller, or, if there are too many callers, one for all of them.
 void AuditLog::CountOver(const AuditRow& row, const std::string& caller) {
-  const bool room = notes_.size() < limits::kAuditDifferent;
+  const bool room = notes_.size() < RoomFor(row);
   auto [over, first] = notes_.try_emplace(room ? "over:" + caller : "over");
   if (first) {
     AuditRow& all = over->second.row;

@@ -182,15 +182,20 @@ Result<std::vector<json::value>> SchedulerService::ListObjects(const auth::Princ
                                                                const std::string& version,
                                                                bool whole) const {
   const shapes::KindInfo& info = shapes::InfoOf(kind);
-  const bool own = ListsOwn(authorizer_, who, info);
-  const Status allowed =
-      own ? Status(Done{}) : authorizer_.Authorize(who, auth::Verb::kList, RefOf(info, ns, ""));
-  const bool filtered = !allowed.ok() && !whole && info.namespaced && ns.empty();
-  if (!allowed.ok() && !filtered) return allowed.error();
   const Result<WorldViewPtr> view = ReadyView();
   if (!view.ok()) return view.error();
-  const Totals totals = TotalsFor(**view, kind, ns, "");
+  const bool own = ListsOwn(authorizer_, who, info);
   ListedNamespaces listed(authorizer_, who, info);
+  // Asked by Allows, so that the trail has no refusal of a list that is answered.
+  const bool filtered = !whole && info.namespaced && ns.empty() &&
+                        !authorizer_.Allows(who, auth::Verb::kList, RefOf(info, "", "")) &&
+                        listed.Any(*(*view)->config);
+  if (!own && !filtered) {
+    const Status allowed = authorizer_.Authorize(who, auth::Verb::kList, RefOf(info, ns, ""));
+    if (!allowed.ok()) return allowed.error();
+  }
+  const Totals totals = TotalsFor(**view, kind, ns, "");
+  std::string noted;  // the namespace whose list the authorizer has noted last
   std::vector<json::value> out;
   const ObjectTable& objects = *(*view)->objects;
   // The table is in the order of kind, namespace and name.
@@ -199,11 +204,15 @@ Result<std::vector<json::value>> SchedulerService::ListObjects(const auth::Princ
     const std::string& own_ns = std::get<1>(it->first);
     if (info.namespaced && !ns.empty() && own_ns != ns) continue;
     if (filtered && !listed.Has(own_ns)) continue;
+    if (filtered && own_ns != noted) {
+      // A read of Secrets has a row for each namespace that is shown.
+      const Status shown = authorizer_.Authorize(who, auth::Verb::kList, RefOf(info, own_ns, ""));
+      if (!shown.ok()) return shown.error();
+      noted = own_ns;
+    }
     if (own && !OwnsToken(*(*view)->config, who, kind, it->second->name)) continue;
     out.push_back(Answer(**view, *it->second, totals, version));
   }
-  // Who may list nothing anywhere is told so.
-  if (filtered && !listed.Any(*(*view)->config)) return allowed.error();
   return out;
 }
 

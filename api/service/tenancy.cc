@@ -148,17 +148,20 @@ Status CheckPriorityCap(const ConfigView& config, const AdmissionSettings& setti
   return error;
 }
 
-Status CheckPriorityEdit(const WorldView& view, const JobRecord& job, const ChangeJobCommand& edit,
-                         const auth::Principal& who, const auth::Authorizer& authorizer) {
-  if (!edit.priority_class && !edit.priority_boost) return Done{};
+Status CheckPriorityEdit(const WorldView& view, const JobRecord& job, const auth::Principal& who,
+                         const auth::Authorizer& authorizer, ChangeJobCommand* edit) {
+  if (!edit->priority_class && !edit->priority_boost) return Done{};
+  const NamespaceTenancy& tenancy = TenancyOf(*view.config, job.ns);
+  if (!tenancy.max_priority && tenancy.max_priority_class.empty()) return Done{};
+  if (edit->expected_resource_version == 0) edit->expected_resource_version = job.resource_version;
   WantedPriority wanted{job.priority, job.priority_boost, kClassField};
-  if (edit.priority_class) {
+  if (edit->priority_class) {
     // The engine refuses a class that does not exist.
-    const auto* named = FindIn(view.config->priority_classes, *edit.priority_class);
+    const auto* named = FindIn(view.config->priority_classes, *edit->priority_class);
     if (named == nullptr) return Done{};
     wanted.value = named->value;
   }
-  if (edit.priority_boost) wanted.boost = *edit.priority_boost;
+  if (edit->priority_boost) wanted.boost = *edit->priority_boost;
   const AdmissionSettings& settings = *view.settings;
   if (CountedPriority(settings, wanted.value, wanted.boost) <=
       CountedPriority(settings, job.priority, job.priority_boost)) {

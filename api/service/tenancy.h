@@ -38,8 +38,10 @@ struct WantedPriority {
 Status CheckPriorityCap(const ConfigView& config, const AdmissionSettings& settings,
                         const std::string& ns, const WantedPriority& wanted,
                         const auth::Principal& who, const auth::Authorizer& authorizer);
-/// The same for an edit of an existing job. An edit that does not raise the priority is allowed.
-Status CheckPriorityEdit(const WorldView& view, const JobRecord& job, const ChangeJobCommand& edit,
-                         const auth::Principal& who, const auth::Authorizer& authorizer);
+/// The same for an edit of an existing job. An edit that does not raise the priority is allowed. In
+/// a namespace with a cap an edit of the priority is bound to the version of the job that it was
+/// judged by, so that two edits, each within the cap, do not exceed it together.
+Status CheckPriorityEdit(const WorldView& view, const JobRecord& job, const auth::Principal& who,
+                         const auth::Authorizer& authorizer, ChangeJobCommand* edit);
 
 }  // namespace muster::api

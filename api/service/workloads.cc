@@ -49,7 +49,8 @@ void SchedulerService::ReplaceJob(const auth::Principal& who, auth::Verb verb, c
   command.actor = ActorOf(who);
   const Result<bool> differs = ReadJobEdit(*job, now, rest, &command);
   if (!differs.ok()) return done(differs.error());
-  const Status within = CheckPriorityEdit(*engine_.View(), *job, command, who, authorizer_);
+  const std::int64_t version = command.expected_resource_version;
+  const Status within = CheckPriorityEdit(*engine_.View(), *job, who, authorizer_, &command);
   if (!within.ok()) return done(within.error());
   if (!IsEmpty(*replacement)) {
     if (*differs) {
@@ -57,10 +58,9 @@ void SchedulerService::ReplaceJob(const auth::Principal& who, auth::Verb verb, c
           "change the size or the gates of a job in a request without other changes"));
     }
     replacement->actor = command.actor;
-    replacement->expected_resource_version = command.expected_resource_version;
+    replacement->expected_resource_version = version;
     return PostCommand<JobPtr>(engine_, std::move(*replacement), std::move(done));
   }
-  const std::int64_t version = command.expected_resource_version;
   if (!*differs) {
     if (version == 0 || version == job->resource_version) return done(job);
     return done(Aborted("the job has been changed since it was read: its resourceVersion is " +

@@ -74,5 +74,28 @@ TEST_F(GrpcAudit, EveryMethodThatMayChangeSomethingNotesItsFailure) {
   EXPECT_GE(methods, 11);
 }
 
+TEST_F(GrpcAudit, ItemsThatCannotBeReadAreNoted_AndDryRunsAreNot) {
+  v1::BatchSubmitJobsRequest batch;
+  batch.set_namespace_("default");
+  batch.add_manifests("{");
+  batch.add_manifests("[1");
+  v1::BatchSubmitJobsResponse outcomes;
+  grpc::ClientContext first;
+  ASSERT_TRUE(jobs_->BatchSubmitJobs(&first, batch, &outcomes).ok());
+  EXPECT_EQ(outcomes.items_size(), 2);
+  EXPECT_EQ(notes_.Take().size(), 1U) << "one row for a code";
+  for (const bool dry_run : {true, false}) {
+    for (const char* documents : {"{", R"({"apiVersion":"v1","kind":"Nothing"})"}) {
+      v1::ApplyRequest apply;
+      apply.set_documents(documents);
+      apply.set_dry_run(dry_run);
+      v1::ApplyResponse applied;
+      grpc::ClientContext context;
+      EXPECT_FALSE(queues_->Apply(&context, apply, &applied).ok());
+      EXPECT_EQ(notes_.Take().size(), dry_run ? 0U : 1U) << documents;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace muster::test

@@ -325,6 +325,15 @@ TEST(RestAdmin, QuotasAndClustersAnswer) {
   EXPECT_EQ(Json(collected.body).at("objectsReleased"), 0);
 }
 
+TEST(RestAdmin, VerbsThatKnowNoDryRunRefuseIt) {
+  ApiWorld api;
+  for (const char* verb : {"cordon", "uncordon", "fence", "collect", "drain"}) {
+    const std::string path = std::string("/v1/memberclusters/east:") + verb + "?dryRun=true";
+    EXPECT_EQ(api.Ask("POST", path).status, 400) << verb;
+  }
+  EXPECT_EQ(api.Ask("POST", "/v1/tokens?dryrun=true", "{}").status, 400);
+}
+
 TEST(RestSystem, TheDaemonsOwnPathsAnswer) {
   ApiWorld api;
   for (const char* path : {"/", "/livez", "/healthz", "/readyz", "/metrics", "/openapi.yaml",
@@ -360,6 +369,18 @@ TEST(RestLogs, AFollowerGetsWhatComesAndEndsWithTheContainer) {
   ASSERT_TRUE(client.ReadUntil("second\n"));
   api.backend.Append("last\n", true);
   EXPECT_TRUE(client.ReadUntil("last\n"));
+  EXPECT_TRUE(client.ReadUntil("0\r\n\r\n"));
+}
+
+TEST(RestLogs, AFollowerWhoseRightGoesIsToldSo) {
+  ApiWorld api;
+  const std::string id = api.Submit("train");
+  api.backend.Append("first\n");
+  RawClient client(api.server.port());
+  client.Send("GET /v1/jobs/" + id + "/logs?follow=true HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  ASSERT_TRUE(client.ReadUntil("first\n"));
+  api.w.authorizer.refuses_all = true;
+  EXPECT_TRUE(client.ReadUntil("muster: the log is not followed any more: "));
   EXPECT_TRUE(client.ReadUntil("0\r\n\r\n"));
 }
 

@@ -2,6 +2,9 @@
 // checks.
 #include <gtest/gtest.h>
 
+#include <atomic>
+
+#include "api/auth/audit_sink.h"
 #include "api/rest/json_patch.h"
 #include "tests/unit/rest/api_world.h"
 
@@ -98,6 +101,36 @@ TEST(Patches, AreAppliedAsTheirRfcsSay) {
   }
 }
 
+// A patch of a megabyte would otherwise be merged for minutes.
+TEST(Patches, LongListsAreRefusedBeforeTheyAreMergedItemByItem) {
+  const auto containers = [](int first, int count) {
+    json::array list;
+    for (int i = first; i < first + count; ++i)
+      list.push_back(json::object{{"name", std::to_string(i)}});
+    return list;
+  };
+  constexpr char kStrategic[] = "application/strategic-merge-patch+json";
+  const auto merged = [&](json::object patch, json::object now) {
+    return rest::Patched(PatchRequest(kStrategic, WriteJson(patch)), std::move(now));
+  };
+  const auto usual = merged(
+      {{"containers", containers(0, 1000)}, {"$setElementOrder/containers", containers(0, 1000)}},
+      {{"containers", containers(500, 1000)}});
+  ASSERT_TRUE(usual.ok()) << usual.error().detail;
+  EXPECT_EQ(usual->at("containers").as_array().size(), 1500U);
+  const json::object many{{"containers", containers(0, 30'000)}};
+  const json::array words(30'000, json::value("x"));
+  EXPECT_FALSE(merged(many, {}).ok());
+  EXPECT_FALSE(merged({{"$setElementOrder/containers", containers(0, 30'000)}}, many).ok());
+  EXPECT_FALSE(
+      merged({{"$deleteFromPrimitiveList/args", words}}, {{"args", json::array(words)}}).ok());
+  json::object wide;
+  for (int i = 0; i < 30'000; ++i) wide[std::to_string(i)] = 1;
+  EXPECT_FALSE(merged({{"s", json::object{{"$retainKeys", words}}}}, {{"s", wide}}).ok());
+  EXPECT_FALSE(merged({{"containers", json::array{json::object{{"name", words}}}}}, {}).ok())
+      << "a name is one value";
+}
+
 TEST(KubeWrites, AConfigurationObjectIsPatched) {
   ApiWorld api;
   const std::string queue = kKueue + "/clusterqueues/cq";
@@ -125,6 +158,34 @@ TEST(KubeWrites, AConfigurationObjectIsPatched) {
     EXPECT_EQ(refused.status, 415) << type;
     EXPECT_EQ(Json(refused.body).at("kind"), "Status") << type;
   }
+}
+
+// Counts the reads that are noted.
+class ReadSink final : public auth::AuditSink {
+ public:
+  void Refused(const auth::Principal&, std::string_view, const auth::ResourceRef&,
+               const Error&) override {}
+  void Failed(const auth::Principal&, std::string_view, std::string_view, const Error&) override {}
+  Status Read(const auth::Principal&, auth::Verb, const auth::ResourceRef& what) override {
+    if (what.resource == "secrets") ++reads;
+    return Done{};
+  }
+  std::atomic<int> reads{0};
+};
+
+TEST(KubeWrites, APatchThatOnlyShowsASecretIsNotedAsARead) {
+  ReadSink sink;
+  ApiWorld api;
+  api.service.SetAudit(&sink);
+  const std::string secrets = "/api/v1/namespaces/default/secrets";
+  ASSERT_EQ(api.Post(secrets, Json(R"({"metadata":{"name":"s"},"data":{"k":"dg=="}})")).status,
+            201);
+  const Answer shown = api.Ask("PATCH", secrets + "/s?dryRun=All", "{}", kMerge);
+  ASSERT_EQ(shown.status, 200) << shown.body;
+  EXPECT_EQ(Json(shown.body).at_pointer("/data/k"), "dg==");
+  EXPECT_EQ(sink.reads, 1);
+  EXPECT_EQ(api.Ask("PATCH", secrets + "/s", R"({"data":{"k":"dw=="}})", kMerge).status, 200);
+  EXPECT_EQ(sink.reads, 1) << "a change has a row of its own";
 }
 
 TEST(KubeWrites, OnlyControllersStatusIsWritten) {

@@ -302,6 +302,57 @@ TEST_F(RightsWorld, ListsAndEventsShowWhatTheCallerMayList) {
   EXPECT_EQ(service.MayFollowEvents(bob).error().code, Code::kPermissionDenied);
 }
 
+TEST_F(RightsWorld, WhatIsPermittedInOneNamespaceLeavesNoRefusal_AndSecretsLeaveARead) {
+  for (const char* ns : {"default", "team-b"}) {
+    ObjectChange secret;
+    secret.kind = ObjectKind::kSecret;
+    secret.ns = ns;
+    secret.name = "s";
+    secret.manifest = WriteJson(json::object{{"apiVersion", "v1"},
+                                             {"kind", "Secret"},
+                                             {"metadata", json::object{{"name", "s"}}},
+                                             {"data", json::object{{"k", "dg=="}}}});
+    ASSERT_TRUE(w.Change(std::move(secret)).ok());
+  }
+  CountingSink sink;
+  const auth::AuditingAuthorizer auditing(authorizer, sink);
+  const SchedulerService audited(*w.world.engine, w.world.store, w.world.random, auditing,
+                                 [](const std::string&) { return nullptr; });
+  EXPECT_TRUE(audited.MayFollowEvents(bob).ok());
+  EXPECT_EQ(sink.refused, 0);
+  EXPECT_EQ(ErrorOf(audited.ListObjects(bob, ObjectKind::kSecret, "")).code,
+            Code::kPermissionDenied);
+  EXPECT_EQ(sink.refused, 1);
+  authorizer.granted.insert("list secrets default");
+  const auto listed = audited.ListObjects(bob, ObjectKind::kSecret, "");
+  ASSERT_TRUE(listed.ok()) << listed.error().detail;
+  ASSERT_EQ(listed->size(), 1U);
+  EXPECT_EQ(listed->front().at("metadata").at("namespace"), "default");
+  EXPECT_EQ(sink.refused, 1);
+  EXPECT_EQ(sink.reads, 1);
+  EXPECT_EQ(ErrorOf(audited.ListObjects(bob, ObjectKind::kSecret, "", "", true)).code,
+            Code::kPermissionDenied)
+      << "as a whole";
+}
+
+TEST_F(RightsWorld, WhoMayOnlyUpdateHisOwnLearnsNothingOfTakenNames) {
+  authorizer.granted = {"update batch/jobs/own default"};
+  std::vector<Error> refused;
+  for (const char* name : {"others", "absent"}) {
+    std::optional<Error> error;
+    service.Apply(bob, "default", {JobManifest(name)}, true,
+                  [&error](const Result<std::vector<DocumentOutcome>>& done) {
+      if (!done.ok()) error = done.error();
+    });
+    w.world.Settle();
+    ASSERT_TRUE(error.has_value()) << name;
+    refused.push_back(*error);
+  }
+  EXPECT_EQ(refused[0].code, Code::kPermissionDenied);
+  EXPECT_EQ(refused[0].code, refused[1].code);
+  EXPECT_EQ(refused[0].detail, refused[1].detail);
+}
+
 // --- quotas
 
 ClusterQueue QueueOf(const std::string& name, const std::string& cohort, std::int64_t nominal) {

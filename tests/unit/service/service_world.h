@@ -1,6 +1,7 @@
 // ServiceWorld: the service over a real engine on a memory store, driven on one thread.
 #pragma once
 
+#include <atomic>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -22,8 +23,9 @@ using api::SchedulerService;
 class ListAuthorizer final : public auth::Authorizer {
  public:
   std::string refused_user;
+  std::atomic<bool> refuses_all{false};  // for tests with threads
   bool Allows(const auth::Principal& who, auth::Verb, const auth::ResourceRef&) const override {
-    return who.user != refused_user;
+    return !refuses_all && who.user != refused_user;
   }
   bool AllowsPath(const auth::Principal& who, auth::Verb, std::string_view) const override {
     return who.user != refused_user;

@@ -182,7 +182,7 @@ TEST(PriorityCap, EditsMayNotRaiseAPriorityAboveIt) {
     ChangeJobCommand command;
     command.priority_class = std::move(name);
     command.priority_boost = boost;
-    return CheckPriorityEdit(view, job, command, CallerNamed(user), NamespaceAdmin()).ok();
+    return CheckPriorityEdit(view, job, CallerNamed(user), NamespaceAdmin(), &command).ok();
   };
   EXPECT_TRUE(edit({}, {}));
   EXPECT_TRUE(edit("low", {}));
@@ -194,6 +194,30 @@ TEST(PriorityCap, EditsMayNotRaiseAPriorityAboveIt) {
   job.priority = 1000;  // from before the cap
   EXPECT_TRUE(edit({}, -1)) << "lower than before, if still above the cap";
   EXPECT_FALSE(edit({}, 1));
+}
+
+// Two edits that are judged by the same priority could exceed the cap together.
+TEST(PriorityCap, AnEditUnderACapIsBoundToTheVersionThatItWasJudgedBy) {
+  NamespaceTenancy capped;
+  capped.max_priority = 100;
+  JobRecord job;
+  job.ns = "team";
+  job.resource_version = 7;
+  const auto version = [&](NamespaceTenancy tenancy, std::int64_t asked, bool changes) {
+    WorldView view;
+    view.config = std::make_shared<const ConfigView>(World(std::move(tenancy)));
+    view.settings = std::make_shared<const AdmissionSettings>();
+    ChangeJobCommand command;
+    command.expected_resource_version = asked;
+    if (changes) command.priority_class = "low";
+    MUSTER_CHECK(
+        CheckPriorityEdit(view, job, CallerNamed("alice"), NamespaceAdmin(), &command).ok());
+    return command.expected_resource_version;
+  };
+  EXPECT_EQ(version(capped, 0, true), 7);
+  EXPECT_EQ(version(capped, 5, true), 5) << "the one that the request names";
+  EXPECT_EQ(version(capped, 0, false), 0);
+  EXPECT_EQ(version({}, 0, true), 0);
 }
 
 }  // namespace
