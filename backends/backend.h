@@ -84,6 +84,29 @@ struct RemoteRef {
   bool suspended = false;
 };
 
+/// Why an attempt is ended, for the line that its output gets: `*** JOB 7 ON host CANCELLED AT
+/// 2026-11-24T12:00:00 ***` and its kin (slurmstepd's words; rule B35).
+enum class StopCause : std::uint8_t {
+  kCancelled = 0,
+  kTimeLimit = 1,
+  kPreempted = 2,
+  kRequeued = 3,
+  kNodeFailure = 4,
+};
+
+/// A signal to processes of an attempt (rule B36).
+struct SignalOrder {
+  enum class Target : std::uint8_t {
+    kSteps = 0,  // processes that srun started
+    kBatch = 1,  // the batch shell alone
+    kFull = 2,   // the batch shell, its children and all steps
+    kStep = 3,   // one step
+  };
+  int signal = 0;  // a number of this host; SIGSTOP and SIGCONT suspend and resume
+  Target target = Target::kSteps;
+  std::int32_t step = -1;
+};
+
 /// How Remove ends an attempt.
 struct RemovePolicy {
   /// Only the object with this uid is removed; "": any object that carries the key.
@@ -94,6 +117,7 @@ struct RemovePolicy {
   std::int64_t grace_period_s = -1;
   /// True: stop the pods, but keep the attempt's record and its logs.
   bool keep_logs = false;
+  StopCause cause = StopCause::kCancelled;
 };
 
 struct RemovalResult {
@@ -200,6 +224,17 @@ class Backend {
                        Callback<Presence> done) {
     (void)key, (void)object, (void)uid;
     done(Presence{});
+  }
+  /// Sends a signal to processes of a running attempt. kNotFound if it does not run;
+  /// kUnimplemented where the member has no such call.
+  virtual void Signal(const DispatchKey& key, const SignalOrder& order, Callback<Done> done) {
+    (void)key, (void)order;
+    done(Error{Code::kUnimplemented, "jobs of this member cannot be sent signals"});
+  }
+  /// Writes a line to the attempt's standard error (scontrol notify). Errors as those of Signal.
+  virtual void Notify(const DispatchKey& key, const std::string& line, Callback<Done> done) {
+    (void)key, (void)line;
+    done(Error{Code::kUnimplemented, "jobs of this member cannot be sent messages"});
   }
   /// Every attempt that exists on the cluster, with its current status.
   virtual void List(const std::string& cluster, Callback<std::vector<Observation>> done) = 0;

@@ -10,6 +10,7 @@
 #include "schedd/base/ids.h"
 #include "schedd/base/time.h"
 #include "schedd/model/job.h"
+#include "schedd/model/step.h"
 
 namespace muster {
 
@@ -100,6 +101,10 @@ struct Observation {
   /// Pods that will not run any more, by pod set, as the kind counts them (rule A10): their quota
   /// may go to other jobs while the rest runs. Pod sets without such pods are left out.
   std::vector<ReclaimablePods> reclaimable;
+  /// Of all processes of the attempt so far; all zero where the member does not tell.
+  MeasuredUse use = {};
+  /// Steps that are new or changed since the last report; a member may repeat them.
+  std::vector<StepRecord> steps = {};
 };
 
 /// One pod of an attempt, as `muster describe job` shows it.

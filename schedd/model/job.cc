@@ -66,6 +66,31 @@ WallTime QueueTime(const JobRecord& job, const AdmissionSettings& settings) {
 
 bool MayRequeue(const JobRecord& job) { return job.batch == nullptr || job.batch->requeue; }
 
+const BatchState& BatchStateOf(const JobRecord& job) {
+  static const BatchState kDefaults;
+  return job.batch_state == nullptr ? kDefaults : *job.batch_state;
+}
+
+bool IsArrayRecord(const JobRecord& job) {
+  return job.batch != nullptr && !job.batch->array_spec.empty() && job.batch->array_task_id < 0;
+}
+
+std::vector<std::string> HostsOf(const JobRecord& job) {
+  if (job.cluster.empty()) return {};
+  const std::int32_t nodes = job.batch == nullptr ? 1 : job.batch->nodes;
+  if (nodes <= 1) return {job.cluster};
+  std::vector<std::string> hosts;
+  for (std::int32_t i = 0; i < nodes; ++i) hosts.push_back(job.name + "-" + std::to_string(i));
+  return hosts;
+}
+
+std::string NodeListOf(const JobRecord& job) {
+  if (job.cluster.empty()) return "";
+  const std::int32_t nodes = job.batch == nullptr ? 1 : job.batch->nodes;
+  if (nodes <= 1) return job.cluster;
+  return job.name + "-[0-" + std::to_string(nodes - 1) + "]";
+}
+
 std::string_view JobStateName(JobState state) {
   for (const auto& [value, name] : kStates) {
     if (value == state) return name;

@@ -13,9 +13,11 @@
 #include "schedd/base/time.h"
 #include "schedd/model/admission_settings.h"
 #include "schedd/model/admission_state.h"
+#include "schedd/model/batch.h"
 #include "schedd/model/placement.h"
 #include "schedd/model/reason.h"
 #include "schedd/model/shape_kind.h"
+#include "schedd/model/step.h"
 #include "schedd/model/workload.h"
 
 namespace muster {
@@ -55,20 +57,6 @@ struct Condition {
   bool operator==(const Condition&) const = default;
 };
 
-/// The fields that only a batch script has (sbatch's options; rule B6). All optional.
-struct BatchDetails {
-  JobId array_job_id;  // 0: not an array
-  std::int32_t array_task_id = -1;
-  std::string array_spec;  // "0-15:4" as given
-  std::string work_dir, command, std_out, std_err, comment;
-  std::int32_t nodes = 1, tasks = 1, cpus_per_task = 1;
-  std::int64_t mem_per_node_mb = 0;
-  /// "gpu:2".
-  std::string gres;
-  /// False: there is one attempt only, and an eviction ends the job.
-  bool requeue = true;
-};
-
 struct JobRecord;
 /// spec.priority, plus the boost where the gate PriorityBoost lets it count (rule A7).
 std::int64_t EffectivePriority(const JobRecord& job, const AdmissionSettings& settings);
@@ -80,6 +68,15 @@ const Condition* FindCondition(const JobRecord& job, std::string_view type);
 bool IsTrue(const JobRecord& job, std::string_view type);
 /// False for a batch script submitted with --no-requeue.
 bool MayRequeue(const JobRecord& job);
+/// The job's batch state; all defaults if it has none.
+const BatchState& BatchStateOf(const JobRecord& job);
+/// True for the record that stands for the waiting tasks of an array.
+bool IsArrayRecord(const JobRecord& job);
+/// The host names of the job's nodes, in the order of SLURM_NODEID (rule B28): the member's name
+/// for one node, NAME-0, NAME-1 ... for several; empty before it has a member.
+std::vector<std::string> HostsOf(const JobRecord& job);
+/// The same as a host list: "east", "job-7-[0-1]"; "" before it has a member.
+std::string NodeListOf(const JobRecord& job);
 
 /// Everything about a job that a decision or a list needs; the manifest itself stays in PostgreSQL.
 struct JobRecord {
@@ -134,6 +131,8 @@ struct JobRecord {
   std::shared_ptr<const std::vector<Condition>> conditions;  // null: none
   /// Null if all of it has its default.
   AdmissionStatePtr admission_state;
+  /// Null if all of it has its default, as for every job that is no batch script.
+  BatchStatePtr batch_state;
   /// Event number of its acceptance; orders equal submit times.
   std::int64_t accept_seq = 0;
   /// Event number of its last change.
@@ -155,6 +154,8 @@ struct AttemptRecord {
   std::optional<std::int32_t> exit_code;
   std::int32_t exit_signal = 0;
   AdmissionPtr admission;
+  /// Of all its processes, by the member; all zero where it does not tell.
+  MeasuredUse use = {};
 };
 
 }  // namespace muster

@@ -7,7 +7,7 @@
 namespace muster {
 namespace {
 
-constexpr std::array<std::pair<Reason, std::string_view>, 51> kNames = {{
+constexpr std::array<std::pair<Reason, std::string_view>, 66> kNames = {{
     {Reason::kPendingEvaluation, "PendingEvaluation"},
     {Reason::kNoMatchingFlavor, "NoMatchingFlavor"},
     {Reason::kExceedsMaxQuota, "ExceedsMaxQuota"},
@@ -58,6 +58,21 @@ constexpr std::array<std::pair<Reason, std::string_view>, 51> kNames = {{
     {Reason::kMemberEvicted, "MemberEvicted"},
     {Reason::kOutOfMemory, "OutOfMemory"},
     {Reason::kStarting, "Starting"},
+    {Reason::kDependency, "Dependency"},
+    {Reason::kDependencyNeverSatisfied, "DependencyNeverSatisfied"},
+    {Reason::kBeginTime, "BeginTime"},
+    {Reason::kHeldByAdmin, "HeldByAdmin"},
+    {Reason::kArrayTaskLimit, "ArrayTaskLimit"},
+    {Reason::kPartitionTimeLimit, "PartitionTimeLimit"},
+    {Reason::kPartitionNodeLimit, "PartitionNodeLimit"},
+    {Reason::kPartitionMemoryLimit, "PartitionMemoryLimit"},
+    {Reason::kPartitionDown, "PartitionDown"},
+    {Reason::kPartitionInactive, "PartitionInactive"},
+    {Reason::kHeldAfterRequeue, "HeldAfterRequeue"},
+    {Reason::kRequeueLimit, "RequeueLimit"},
+    {Reason::kDeadlineMissed, "DeadlineMissed"},
+    {Reason::kClientGone, "ClientGone"},
+    {Reason::kSuspendedByAdmin, "SuspendedByAdmin"},
     {Reason::kNone, ""},
 }};
 

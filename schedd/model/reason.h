@@ -71,6 +71,24 @@ enum class Reason : std::uint16_t {
   kOutOfMemory,  // a process of the attempt was killed for want of memory
   // Progress, again.
   kStarting,  // its member has the attempt and says why it does not run yet
+  // Waits of batch scripts (rules B31 to B34).
+  kDependency,
+  kDependencyNeverSatisfied,
+  kBeginTime,         // --begin, or the wait after a requeue
+  kHeldByAdmin,       // only an operator may release it
+  kArrayTaskLimit,    // as many tasks of its array run as %N allows
+  kPartitionTimeLimit,
+  kPartitionNodeLimit,
+  kPartitionMemoryLimit,
+  kPartitionDown,
+  kPartitionInactive,
+  kHeldAfterRequeue,  // scontrol requeuehold
+  kRequeueLimit,      // requeued too often: held
+  // Ends of batch scripts.
+  kDeadlineMissed,    // --deadline: it could not end in time
+  kClientGone,        // the client of an allocation went away
+  // While it runs.
+  kSuspendedByAdmin,  // scontrol suspend
 };
 
 /// CamelCase name ("WaitingForQuota"); "" for kNone.

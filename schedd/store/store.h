@@ -101,6 +101,8 @@ struct PlanCommit {
   std::vector<DispatchRow> dispatches;
   // Upserted by (job, attempt). A row with an end_time is closed: later writes do not change it.
   std::vector<AttemptRecord> attempts;
+  /// Upserted by (job, attempt, step). A row with an end_time is closed, like that of an attempt.
+  std::vector<StepRecord> steps;
   std::vector<ObjectWrite> objects;
   std::vector<Event> events;
   std::vector<AuditRow> audit;
@@ -208,6 +210,11 @@ class Store {
   virtual Result<std::vector<Event>> ReadEvents(std::int64_t since, JobId job,
                                                 std::size_t limit) = 0;
   virtual Result<std::vector<AttemptRecord>> ReadAttempts(const std::vector<JobId>& ids) = 0;
+  /// The steps of all attempts of these jobs, by job, attempt and step.
+  virtual Result<std::vector<StepRecord>> ReadSteps(const std::vector<JobId>& ids) {
+    (void)ids;
+    return std::vector<StepRecord>{};
+  }
   /// In the order of their numbers, with numbers and hashes.
   virtual Result<std::vector<AuditRow>> ReadAudit(const AuditQuery& query) = 0;
   /// The newest rows first.

@@ -138,11 +138,86 @@ AdmissionState StateOfJson(const json::object& object) {
   return state;
 }
 
+void PutBatchState(json::object* out, const BatchState& state) {
+  const auto put = [out](std::string_view name, std::int64_t value) {
+    if (value != 0) (*out)[name] = value;
+  };
+  if (!state.dependencies.empty()) {
+    json::array list;
+    for (const Dependency& one : state.dependencies)
+      list.push_back(json::object{{"type", static_cast<int>(one.type)},
+                                  {"job", one.job.value},
+                                  {"task", one.task},
+                                  {"minutes", one.minutes},
+                                  {"failed", one.failed}});
+    (*out)["dependencies"] = std::move(list);
+  }
+  put("anyDependency", state.any_dependency);
+  put("killOnInvalidDependency", state.kill_on_invalid_dependency);
+  put("heldByAdmin", state.held_by_admin);
+  put("specialExit", state.special_exit);
+  put("nice", state.nice);
+  put("suspendedSince", state.suspended_since.us);
+  put("suspendedS", state.suspended_s);
+  put("taskThrottle", state.task_throttle);
+  put("clientUntil", state.client_until.us);
+  if (state.begin_at) (*out)["beginAt"] = state.begin_at->us;
+  if (state.deadline) (*out)["deadline"] = state.deadline->us;
+  if (state.own_priority) (*out)["ownPriority"] = *state.own_priority;
+  if (!state.waiting_tasks.empty()) {
+    json::array list;
+    for (const TaskRange& one : state.waiting_tasks)
+      list.push_back(json::array{one.first, one.last, one.step});
+    (*out)["waitingTasks"] = std::move(list);
+  }
+  if (!state.changed_spec.empty()) (*out)["changedSpec"] = state.changed_spec;
+  if (!state.partition_problem.empty()) (*out)["partitionProblem"] = state.partition_problem;
+}
+
+BatchState BatchStateOfJson(const json::object& object) {
+  BatchState state;
+  if (const json::value* list = object.if_contains("dependencies")) {
+    for (const json::value& value : list->as_array()) {
+      const json::object& one = value.as_object();
+      state.dependencies.push_back({static_cast<DependencyType>(IntOf<int>(one, "type")),
+                                    JobId{IntOf<std::int64_t>(one, "job")},
+                                    IntOf<std::int32_t>(one, "task", -1),
+                                    IntOf<std::int32_t>(one, "minutes"),
+                                    one.at("failed").as_bool()});
+    }
+  }
+  state.any_dependency = object.contains("anyDependency");
+  state.kill_on_invalid_dependency = object.contains("killOnInvalidDependency");
+  state.held_by_admin = object.contains("heldByAdmin");
+  state.special_exit = object.contains("specialExit");
+  state.nice = IntOf<std::int64_t>(object, "nice");
+  state.suspended_since.us = IntOf<std::int64_t>(object, "suspendedSince");
+  state.suspended_s = IntOf<std::int64_t>(object, "suspendedS");
+  state.task_throttle = IntOf<std::int32_t>(object, "taskThrottle");
+  state.client_until.us = IntOf<std::int64_t>(object, "clientUntil");
+  if (object.contains("beginAt")) state.begin_at = WallTime{IntOf<std::int64_t>(object, "beginAt")};
+  if (object.contains("deadline"))
+    state.deadline = WallTime{IntOf<std::int64_t>(object, "deadline")};
+  if (object.contains("ownPriority"))
+    state.own_priority = IntOf<std::int64_t>(object, "ownPriority");
+  if (const json::value* list = object.if_contains("waitingTasks")) {
+    for (const json::value& value : list->as_array()) {
+      const json::array& one = value.as_array();
+      state.waiting_tasks.push_back({static_cast<std::int32_t>(one.at(0).as_int64()),
+                                     static_cast<std::int32_t>(one.at(1).as_int64()),
+                                     static_cast<std::int32_t>(one.at(2).as_int64())});
+    }
+  }
+  state.changed_spec = TextOf(object, "changedSpec");
+  state.partition_problem = TextOf(object, "partitionProblem");
+  return state;
+}
+
 }  // namespace
 
 std::string AdmissionStateText(const JobRecord& job) {
   const bool plain = job.admission_state == nullptr && job.priority_boost == 0 &&
-                     job.max_execution_s == 0 && !job.elastic;
+                     job.batch_state == nullptr && job.max_execution_s == 0 && !job.elastic;
   if (plain) return "";
   // Priority and ClusterQueue may differ from those at acceptance.
   json::object object{{"clusterQueue", job.cluster_queue},
@@ -155,6 +230,11 @@ std::string AdmissionStateText(const JobRecord& job) {
     json::object state;
     PutState(&state, *job.admission_state);
     object["state"] = std::move(state);
+  }
+  if (job.batch_state != nullptr) {
+    json::object state;
+    PutBatchState(&state, *job.batch_state);
+    object["batch"] = std::move(state);
   }
   return json::serialize(object);
 }
@@ -175,6 +255,8 @@ Status TakeAdmissionState(std::string_view text, JobRecord* job) {
           std::make_shared<const AdmissionState>(StateOfJson(state->as_object()));
       TakeScaledPods(job);
     }
+    if (const json::value* state = object.if_contains("batch"))
+      job->batch_state = std::make_shared<const BatchState>(BatchStateOfJson(state->as_object()));
     return true;
   });
   if (!taken.ok()) return taken.error();

@@ -216,17 +216,54 @@ Result<PodSetsPtr> ParsePodSets(std::string_view text) {
 std::string BatchText(const BatchDetails& batch) {
   json::object object{
       {"nodes", batch.nodes}, {"tasks", batch.tasks}, {"cpusPerTask", batch.cpus_per_task}};
-  if (batch.array_job_id.value != 0) object["arrayJobId"] = batch.array_job_id.value;
-  if (batch.array_task_id >= 0) object["arrayTaskId"] = batch.array_task_id;
-  if (batch.mem_per_node_mb != 0) object["memPerNodeMb"] = batch.mem_per_node_mb;
+  const auto put = [&object](std::string_view name, std::int64_t value, std::int64_t usual = 0) {
+    if (value != usual) object[name] = value;
+  };
+  put("arrayJobId", batch.array_job_id.value);
+  put("arrayTaskId", batch.array_task_id, -1);
+  put("maxNodes", batch.max_nodes, batch.nodes);
+  put("tasksPerNode", batch.tasks_per_node);
+  put("memPerNodeMb", batch.mem_per_node_mb);
+  put("memPerCpuMb", batch.mem_per_cpu_mb);
+  put("mailEvents", batch.mail_events);
+  put("timeMin", batch.time_min_s);
+  put("signal", batch.warning.signal);
+  put("signalBefore", batch.warning.seconds_before, WarningSignal{}.seconds_before);
   PutText(&object, "arraySpec", batch.array_spec);
   PutText(&object, "workDir", batch.work_dir);
   PutText(&object, "command", batch.command);
+  PutText(&object, "stdIn", batch.std_in);
   PutText(&object, "stdOut", batch.std_out);
   PutText(&object, "stdErr", batch.std_err);
   PutText(&object, "comment", batch.comment);
   PutText(&object, "gres", batch.gres);
+  PutText(&object, "features", batch.features);
+  PutText(&object, "requiredNodes", batch.required_nodes);
+  PutText(&object, "excludedNodes", batch.excluded_nodes);
+  PutText(&object, "licenses", batch.licenses);
+  PutText(&object, "reservation", batch.reservation);
+  PutText(&object, "wckey", batch.wckey);
+  PutText(&object, "mailUser", batch.mail_user);
+  PutText(&object, "submitLine", batch.submit_line);
   if (!batch.requeue) object["requeue"] = false;
+  if (batch.warning.batch_only) object["signalBatch"] = true;
+  if (batch.warning.reservation) object["signalReservation"] = true;
+  if (batch.exclusive) object["exclusive"] = true;
+  if (batch.allocation_only) object["allocationOnly"] = true;
+  if (!batch.components.empty()) {
+    json::array components;
+    for (const HetComponent& one : batch.components)
+      components.push_back(json::object{{"name", one.name},
+                                        {"nodes", one.nodes},
+                                        {"tasks", one.tasks},
+                                        {"cpusPerTask", one.cpus_per_task}});
+    object["components"] = std::move(components);
+  }
+  if (!batch.how.empty()) {
+    json::array how;
+    for (const auto& [name, value] : batch.how) how.push_back(json::array{name, value});
+    object["how"] = std::move(how);
+  }
   return json::serialize(object);
 }
 
@@ -240,16 +277,52 @@ Result<std::shared_ptr<const BatchDetails>> ParseBatch(std::string_view text) {
     batch->array_spec = TextOf(object, "arraySpec");
     batch->work_dir = TextOf(object, "workDir");
     batch->command = TextOf(object, "command");
+    batch->std_in = TextOf(object, "stdIn");
     batch->std_out = TextOf(object, "stdOut");
     batch->std_err = TextOf(object, "stdErr");
     batch->comment = TextOf(object, "comment");
     batch->nodes = IntOf<std::int32_t>(object, "nodes");
+    batch->max_nodes = IntOf<std::int32_t>(object, "maxNodes", batch->nodes);
     batch->tasks = IntOf<std::int32_t>(object, "tasks");
     batch->cpus_per_task = IntOf<std::int32_t>(object, "cpusPerTask");
+    batch->tasks_per_node = IntOf<std::int32_t>(object, "tasksPerNode");
     batch->mem_per_node_mb = IntOf<std::int64_t>(object, "memPerNodeMb");
+    batch->mem_per_cpu_mb = IntOf<std::int64_t>(object, "memPerCpuMb");
+    batch->mail_events = IntOf<std::uint32_t>(object, "mailEvents");
+    batch->time_min_s = IntOf<std::int64_t>(object, "timeMin");
+    batch->warning.signal = IntOf<std::int32_t>(object, "signal");
+    batch->warning.seconds_before =
+        IntOf<std::int32_t>(object, "signalBefore", WarningSignal{}.seconds_before);
+    batch->warning.batch_only = object.contains("signalBatch");
+    batch->warning.reservation = object.contains("signalReservation");
     batch->gres = TextOf(object, "gres");
+    batch->features = TextOf(object, "features");
+    batch->required_nodes = TextOf(object, "requiredNodes");
+    batch->excluded_nodes = TextOf(object, "excludedNodes");
+    batch->licenses = TextOf(object, "licenses");
+    batch->reservation = TextOf(object, "reservation");
+    batch->wckey = TextOf(object, "wckey");
+    batch->mail_user = TextOf(object, "mailUser");
+    batch->submit_line = TextOf(object, "submitLine");
     const json::value* requeue = object.if_contains("requeue");
     batch->requeue = requeue == nullptr || requeue->as_bool();
+    batch->exclusive = object.contains("exclusive");
+    batch->allocation_only = object.contains("allocationOnly");
+    if (const json::value* components = object.if_contains("components")) {
+      for (const json::value& value : components->as_array()) {
+        const json::object& one = value.as_object();
+        batch->components.push_back({TextOf(one, "name"), IntOf<std::int32_t>(one, "nodes"),
+                                     IntOf<std::int32_t>(one, "tasks"),
+                                     IntOf<std::int32_t>(one, "cpusPerTask")});
+      }
+    }
+    if (const json::value* how = object.if_contains("how")) {
+      for (const json::value& value : how->as_array()) {
+        const json::array& pair = value.as_array();
+        batch->how.emplace_back(std::string(pair.at(0).as_string()),
+                                std::string(pair.at(1).as_string()));
+      }
+    }
     return Ptr(std::move(batch));
   });
 }

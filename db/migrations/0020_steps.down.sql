@@ -1,0 +1,2 @@
+drop table steps;
+alter table attempts drop column use;
