@@ -17,7 +17,10 @@ Owners::Owners(EngineContext& context_in)
       jobs(context, commits, config, members, waiting),
       rows(context, commits),
       attempts(context, commits, config, waiting, jobs, rows),
-      job_commands(context, commits, jobs, attempts),
+      dependencies(context, commits, jobs, attempts),
+      partitions(commits, config, jobs),
+      batch_commands(context, commits, config, waiting, jobs, attempts, dependencies),
+      job_commands(context, commits, jobs, attempts, batch_commands),
       admission_commands(context, commits, config, jobs, attempts),
       nominations(context, commits, config, members, jobs, attempts),
       alarms(context, config, waiting, jobs, attempts, job_commands),
@@ -25,7 +28,8 @@ Owners::Owners(EngineContext& context_in)
       node_failures(context, config, jobs, attempts),
       checks(context, commits, config, waiting, jobs),
       tenants(context.options, config),
-      submissions(context, commits, config, waiting, jobs, checks, tenants),
+      submissions(context, commits, config, waiting, jobs, checks, tenants, dependencies,
+                  partitions),
       retention(context, commits, jobs, attempts, job_commands),
       machines(context, config, members, jobs),
       decider(context, commits, config, members, waiting, jobs, attempts, stand_ins, alarms, checks,
@@ -38,8 +42,8 @@ Owners::Owners(EngineContext& context_in)
       lost_members(context, commits, config, members, waiting, jobs, rows, attempts, machines,
                    held_ends),
       leaving(context, config, members, jobs, rows, attempts, works, configuration) {
-  for (JobFollower* follower :
-       std::initializer_list<JobFollower*>{&attempts, &alarms, &machines, &stand_ins, &tenants}) {
+  for (JobFollower* follower : std::initializer_list<JobFollower*>{
+           &attempts, &alarms, &machines, &stand_ins, &tenants, &dependencies}) {
     jobs.AddFollower(follower);
   }
   configuration.AddFollower(&leaving);

@@ -7,6 +7,7 @@
 #include "schedd/engine/configure/configuration.h"
 #include "schedd/engine/decide/decider.h"
 #include "schedd/engine/jobs/admission_commands.h"
+#include "schedd/engine/jobs/batch_commands.h"
 #include "schedd/engine/jobs/nominations.h"
 #include "schedd/engine/jobs/retention.h"
 #include "schedd/engine/jobs/submissions.h"
@@ -36,6 +37,9 @@ struct Owners : DurableListener {
   DispatchRows rows;
 
   Attempts attempts;
+  Dependencies dependencies;
+  Partitions partitions;
+  BatchCommands batch_commands;
   JobCommands job_commands;
   AdmissionCommands admission_commands;
   Nominations nominations;

@@ -2,6 +2,8 @@
 
 #include <string_view>
 
+#include "schedd/lifecycle/dependencies.h"
+
 namespace muster {
 namespace {
 
@@ -35,6 +37,7 @@ std::string DependencyText(const BatchState& state) {
     if (one.type != DependencyType::kSingleton) {
       out += ":" + std::to_string(one.job.value);
       if (one.task >= 0) out += "_" + std::to_string(one.task);
+      if (one.task == kAllTasks) out += "_*";
       if (one.minutes > 0) out += "+" + std::to_string(one.minutes);
     }
     out += one.failed ? "(failed)" : "(unfulfilled)";

@@ -7,8 +7,8 @@
 
 namespace muster {
 
-/// "afterok:7(unfulfilled),afterany:8_3(failed)"; parts of which one is enough are joined by "?".
-/// A dependency on a whole array is written as one on a job. "" if there are none.
+/// "afterok:7(unfulfilled),afterany:8_*(failed)"; parts of which one is enough are joined by "?".
+/// "" if there are none.
 std::string DependencyText(const BatchState& state);
 /// "0-3,7,10-20:5"; "" if there are none.
 std::string TaskRangesText(const TaskRanges& ranges);

@@ -1,18 +1,19 @@
 // JobCommands: cancel, hold, release, requeue and delete (rule B25), for users and for the engine's
-// own deletions. On the engine thread only.
+// own deletions; suspend, resume and keep are BatchCommands'. On the engine thread only.
 #pragma once
 
 #include <string>
 
-#include "schedd/engine/jobs/attempts.h"
+#include "schedd/engine/jobs/batch_commands.h"
 
 namespace muster {
 
 class JobCommands {
  public:
   /// All must outlive it.
-  JobCommands(EngineContext& context, CommitPipeline& commits, LiveJobs& jobs, Attempts& attempts)
-      : context_(context), commits_(commits), jobs_(jobs), attempts_(attempts) {}
+  JobCommands(EngineContext& context, CommitPipeline& commits, LiveJobs& jobs, Attempts& attempts,
+              BatchCommands& batch)
+      : context_(context), commits_(commits), jobs_(jobs), attempts_(attempts), batch_(batch) {}
 
   void Handle(JobCommand command);
   /// Begins the deletion of a job in any state; its message names `by`. Returns the newest record.
@@ -23,14 +24,16 @@ class JobCommands {
  private:
   Result<JobPtr> ChangeJob(const JobCommand& command, const JobPtr& job);
   Result<JobPtr> Cancel(const JobCommand& command, const JobPtr& job);
-  Result<JobPtr> Hold(const JobPtr& job);
-  Result<JobPtr> Release(const JobPtr& job);
+  Result<JobPtr> Hold(const JobCommand& command, const JobPtr& job);
+  Result<JobPtr> Release(const JobCommand& command, const JobPtr& job);
+  JobPtr MarkHold(const JobCommand& command, const JobPtr& job);
   Result<JobPtr> Requeue(const JobCommand& command, const JobPtr& job);
 
   EngineContext& context_;
   CommitPipeline& commits_;
   LiveJobs& jobs_;
   Attempts& attempts_;
+  BatchCommands& batch_;
 };
 
 }  // namespace muster

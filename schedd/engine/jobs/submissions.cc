@@ -153,6 +153,7 @@ void Submissions::Handle(SubmitCommand command) {
     GiveName(&job);
     ResolveQueue(*config_.view(), &job);
     if (HasVariants(*config_.view(), context_.settings(), job)) MarkParent(&job);
+    TakeBatchGates(*config_.view(), dependencies_, &job, now);
     ToWait(&job);
     if (submission.array_task && job.batch != nullptr) {
       if (array_id.value == 0) array_id = job.id;
@@ -296,6 +297,7 @@ Result<SubmittedJob> Submissions::Adopt(const JobPtr& record, const Result<Accep
       fresh->message = verdict->message;
     }
     if (stale_config) checks_.RecheckNew(*job);
+    if (stale_config) partitions_.JudgeNew(job->id);
     if (fresh->cluster_queue != job->cluster_queue) jobs_.MarkLazy(job->id);
     job = std::move(fresh);
   }

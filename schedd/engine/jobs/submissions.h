@@ -5,6 +5,8 @@
 #include <deque>
 #include <vector>
 
+#include "schedd/engine/jobs/batch_intake.h"
+#include "schedd/engine/jobs/partitions.h"
 #include "schedd/engine/jobs/resource_checks.h"
 #include "schedd/engine/live/tenant_counts.h"
 
@@ -14,14 +16,17 @@ class Submissions {
  public:
   /// All must outlive it.
   Submissions(EngineContext& context, CommitPipeline& commits, const LiveConfig& config,
-              WaitingJobs& waiting, LiveJobs& jobs, ResourceChecks& checks, TenantCounts& tenants)
+              WaitingJobs& waiting, LiveJobs& jobs, ResourceChecks& checks, TenantCounts& tenants,
+              Dependencies& dependencies, Partitions& partitions)
       : context_(context),
         commits_(commits),
         config_(config),
         waiting_(waiting),
         jobs_(jobs),
         checks_(checks),
-        tenants_(tenants) {}
+        tenants_(tenants),
+        dependencies_(dependencies),
+        partitions_(partitions) {}
 
   /// Adds the jobs to the batch being gathered, or answers with kResourceExhausted.
   void Handle(SubmitCommand command);
@@ -72,6 +77,8 @@ class Submissions {
   LiveJobs& jobs_;
   ResourceChecks& checks_;
   TenantCounts& tenants_;
+  Dependencies& dependencies_;
+  Partitions& partitions_;
   Batch gathering_;
   std::deque<Batch> sent_;
   JobId last_job_id_;
