@@ -192,6 +192,7 @@ Result<std::shared_ptr<JobRecord>> SubmissionBuilder::Draft(const std::string& n
   draft->admission_state = AdmissionStateOf(*parsed, std::move(problem));
   draft->ttl_after_finished_s = parsed->ttl_after_finished_s;
   draft->batch = std::move(parsed->batch);
+  draft->batch_state = std::move(parsed->batch_state);
   draft->placement = std::move(parsed->placement);
   draft->suspended_by_user = parsed->hold;
   draft->state = parsed->hold ? JobState::kHeld : JobState::kPending;
