@@ -15,7 +15,7 @@
 namespace muster {
 namespace {
 
-bool Waits(const JobRecord& job) {
+bool WaitsYet(const JobRecord& job) {
   return job.state == JobState::kPending || job.state == JobState::kHeld;
 }
 
@@ -123,7 +123,7 @@ Status BatchCommands::CheckState(const JobRecord& job, const JobUpdate& update) 
   if (update.base_version != job.resource_version) {
     return Aborted("job " + std::to_string(job.id.value) + " has been changed since it was read");
   }
-  if (Waits(job)) return Done{};
+  if (WaitsYet(job)) return Done{};
   if (changes::IsCancelling(job) || changes::IsRequeuing(job))
     return Refused(job, "is being stopped and cannot be changed now");
   if (update.queue) return NotOnceStarted("queue");
@@ -156,7 +156,7 @@ void BatchCommands::TakeSpec(const JobUpdate& update, JobRecord* draft) {
   draft->time_limit_s = spec.time_limit_s;
   if (!spec.display_name.empty()) draft->display_name = spec.display_name;
   changes::ChangeBatch(draft, [&](BatchState* state) { state->changed_spec = spec.changed_spec; });
-  if (Waits(*draft)) {
+  if (WaitsYet(*draft)) {
     draft->pod_sets = spec.pod_sets;
     draft->placement = spec.placement;
     if (spec.resource_problem != StateOf(*draft).resource_problem) {
@@ -182,7 +182,7 @@ void BatchCommands::TakeQueue(const JobUpdate& update, JobRecord* draft) {
     ChangeState(draft, [](AdmissionState*) {});
     commits_.tx().respecified.insert(draft->id);
   }
-  if (!Waits(*draft)) return;
+  if (!WaitsYet(*draft)) return;
   const auto queue = config_.view()->local_queues.find({draft->ns, draft->local_queue});
   if (queue == config_.view()->local_queues.end()) return;
   std::string problem = changes::PartitionProblem(*draft, queue->second.partition);
@@ -207,7 +207,7 @@ void BatchCommands::TakeState(const JobUpdate& update, JobRecord* draft) {
   });
   if (update.dependencies) dependencies_.JudgeNew(draft);
   if (update.begin_at) changes::BeginAt(draft, *update.begin_at, context_.clock.WallNow());
-  if (!update.own_priority || !Waits(*draft)) return;
+  if (!update.own_priority || !WaitsYet(*draft)) return;
   // Priority 0 holds the job, another one releases it, as in Slurm.
   const bool holds = *update.own_priority == std::int64_t{0};
   if (holds && draft->state == JobState::kPending) {
@@ -233,8 +233,8 @@ Result<JobPtr> BatchCommands::Update(const UpdateJobCommand& command) {
   if (update.spec) TakeSpec(update, draft.get());
   TakeQueue(update, draft.get());
   TakeState(update, draft.get());
-  if (Waits(*draft)) changes::SayWhyItWaits(draft.get());
-  const bool queued = Waits(*job) && waiting_.Remove(job->id);
+  if (WaitsYet(*draft)) changes::SayWhyItWaits(draft.get());
+  const bool queued = WaitsYet(*job) && waiting_.Remove(job->id);
   const JobPtr changed = jobs_.Put(job, std::move(draft), "JobUpdated");
   if (queued && changes::MayQueue(*changed)) waiting_.Add(changed);
   jobs_.WakeTreeAfterCommit(changed->cluster_queue);

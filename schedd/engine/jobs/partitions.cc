@@ -9,7 +9,7 @@
 namespace muster {
 namespace {
 
-bool Waits(const JobRecord& job) {
+bool ScriptWaits(const JobRecord& job) {
   return job.batch != nullptr && (job.state == JobState::kPending || job.state == JobState::kHeld);
 }
 
@@ -46,7 +46,7 @@ bool Partitions::Fire() {
     std::set<JobId> concerned;
     for (const auto& [id, job] : jobs_.all()) {
       const bool problem = seen_ == nullptr && !BatchStateOf(*job).partition_problem.empty();
-      if (Waits(*job) && (problem || changed.contains({job->ns, job->local_queue})))
+      if (ScriptWaits(*job) && (problem || changed.contains({job->ns, job->local_queue})))
         concerned.insert(id);
       if (changed.empty() && seen_ != nullptr) break;
     }
@@ -58,7 +58,7 @@ bool Partitions::Fire() {
   for (; done < most && !due_.empty(); ++done) {
     const JobPtr job = jobs_.Find(due_.front());
     due_.pop_front();
-    if (job != nullptr && Waits(*job)) Judge(job);
+    if (job != nullptr && ScriptWaits(*job)) Judge(job);
   }
   return done > 0;
 }
