@@ -13,6 +13,7 @@
 #include "schedd/base/names.h"
 #include "schedd/base/quantity.h"
 #include "schedd/core/preempt/eviction_pace.h"
+#include "schedd/lifecycle/batch_gates.h"
 #include "schedd/lifecycle/job_changes.h"
 
 namespace muster::api {
@@ -164,7 +165,10 @@ constexpr Member kMembers[] =
         {"\"user\":", AppendText<&JobRecord::user>},
         {"\"queue\":", AppendText<&JobRecord::local_queue>},
         {"\"clusterQueue\":", AppendText<&JobRecord::cluster_queue>},
-        {"\"priority\":", AppendNumber<&JobRecord::priority>},
+        {"\"priority\":",
+         [](const JobRecord& job, std::string* out) {
+  AppendJsonNumber(changes::ShownPriority(job), out);
+         }},
         {"\"priorityClass\":", AppendText<&JobRecord::priority_class>},
         {"\"state\":", [](const JobRecord& job,
                           std::string* out) { AppendJsonString(JobStateName(job.state), out); }},
@@ -221,7 +225,7 @@ json::object JobViewJson(const JobRecord& job) {
   out["user"] = job.user;
   out["queue"] = job.local_queue;
   out["clusterQueue"] = job.cluster_queue;
-  out["priority"] = job.priority;
+  out["priority"] = changes::ShownPriority(job);
   out["priorityClass"] = job.priority_class;
   out["state"] = JobStateName(job.state);
   out["reason"] = ReasonName(job.reason);
