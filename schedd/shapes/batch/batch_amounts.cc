@@ -46,7 +46,7 @@ std::int64_t HowCount(const Field& spec, std::string_view name) {
 }
 
 // "1", "1-4" or the number 1; nothing if the field is absent or wrong.
-std::optional<NodeRange> ReadNodes(const Field& field) {
+std::optional<NodeRange> ReadNodeRange(const Field& field) {
   if (!field.present()) return std::nullopt;
   std::optional<NodeRange> range;
   if (field.value()->is_int64()) {
@@ -208,7 +208,7 @@ void ReadTresPerTask(const Field& field, GivenAmounts* given, BatchAmounts* out)
 
 GivenAmounts ReadGiven(const Field& spec, BatchAmounts* out) {
   GivenAmounts given;
-  given.nodes = ReadNodes(spec["nodes"]);
+  given.nodes = ReadNodeRange(spec["nodes"]);
   given.tasks = ReadCount(spec["tasks"]);
   out->tasks_per_node = ReadCount(spec["tasksPerNode"]);
   given.cpus_per_task = ReadCount(spec["cpusPerTask"]);

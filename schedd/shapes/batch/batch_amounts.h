@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "schedd/model/license.h"
 #include "schedd/model/resources.h"
 #include "schedd/shapes/parts/field.h"
 
@@ -42,11 +43,8 @@ BatchAmounts ReadBatchAmounts(const Field& spec);
 /// The number of tasks of each node: blocks, the first nodes have one more.
 std::vector<std::int32_t> TasksOfNodes(const BatchAmounts& amounts);
 
-/// The prefix of resources that count licences; ClusterQueues have their quota, members none.
-inline constexpr std::string_view kLicensePrefix = "license/";
-/// The labels that name the GPU of a machine; the first is Muster's own.
-inline constexpr std::string_view kGpuTypeLabels[] = {"muster.io/gpu-type",
-                                                      "nvidia.com/gpu.product"};
+/// The label of flavors, machines and member clusters that names the type of their GPUs.
+inline constexpr std::string_view kGpuTypeLabel = "muster.io/gpu-type";
 
 /// "30", "30:00", "1:00:00", "1-0", "1-12:30" in seconds, rounded up to a minute as Slurm does; 0
 /// for "0", UNLIMITED and INFINITE; nothing if malformed.

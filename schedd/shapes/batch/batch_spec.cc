@@ -114,12 +114,22 @@ void ReadComponents(const Field& components, BatchSpec* read) {
                     " components");
 }
 
-// Names as POSIX shells accept them, and values as text.
+// Names as POSIX shells accept them, and values as text. Exported functions of bash become words of
+// one command line, which bounds them.
 void CheckEnvironment(const Field& environment) {
+  constexpr std::size_t kFunctionsBytes = 96 << 10;
+  std::size_t functions = 0;
   for (const auto& [name, value] : environment.Members()) {
-    if (!IsEnvName(name)) value.Fail(std::string("a variable's name ") + kEnvNameRule);
+    const bool function = IsShellFunction(name);
+    if (!IsEnvName(name) && !function)
+      value.Fail(std::string("a variable's name ") + kEnvNameRule);
     if (!value.present()) value.Fail("must be a string, not null");
-    (void)value.String();
+    const auto text = value.String();
+    if (function && text) functions += name.size() + text->size();
+  }
+  if (functions > kFunctionsBytes) {
+    environment.Fail("the exported shell functions have " + std::to_string(functions) +
+                     " bytes; at most " + std::to_string(kFunctionsBytes) + " go along");
   }
 }
 
@@ -240,6 +250,15 @@ std::string OutputPattern(const BatchSpec& spec) {
   }
   if (pattern[0] != '/' && !spec.work_dir.empty()) return spec.work_dir + "/" + pattern;
   return pattern;
+}
+
+bool IsShellFunction(std::string_view name) {
+  constexpr std::string_view kPrefix = "BASH_FUNC_", kSuffix = "%%";
+  if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) return false;
+  if (name.size() <= kPrefix.size() + kSuffix.size()) return false;
+  return std::none_of(name.begin(), name.end(), [](char c) {
+    return static_cast<unsigned char>(c) <= 0x20 || c == '=' || c == 0x7f;
+  });
 }
 
 // A field that was changed to null is taken away.

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -45,6 +46,9 @@ BatchSpec ReadBatchSpec(const Field& spec);
 /// The file of standard output before its pattern is expanded: the option, or Slurm's default if
 /// the job has a working directory; "" if the output goes to the log only.
 std::string OutputPattern(const BatchSpec& spec);
+
+/// True for the name of an exported function of bash, "BASH_FUNC_module%%".
+bool IsShellFunction(std::string_view name);
 
 /// The spec with the fields that were changed after the submission (BatchState::changed_spec) over
 /// those that it was submitted with.

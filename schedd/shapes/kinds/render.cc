@@ -225,13 +225,17 @@ std::int32_t AdmittedCount(const JobRecord& job, std::string_view pod_set, std::
 
 RemoteObject RemoteObjectOf(const JobRecord& job) {
   ShapeKind shape = job.shape;
-  const bool one = job.pod_sets != nullptr && job.pod_sets->size() == 1;
+  const bool one = job.pod_sets == nullptr ? job.shape == ShapeKind::kBatchScript
+                                           : job.pod_sets->size() == 1;
   std::string name = job.name;
   if (job.shape == ShapeKind::kBatchScript) {
     // Muster gave it its name ("job-17"). A Job of a user on the member may have the same name, so
-    // the uid is added.
-    shape = ShapeKind::kJob;
-    name = name.substr(0, kScriptNameKept) + "-" + job.uid.ToString().substr(0, kUidShown);
+    // the uid is added; but a job of several nodes keeps its name, after which a member cluster
+    // names its hosts ("job-17-0").
+    shape = one ? ShapeKind::kJob : ShapeKind::kJobSet;
+    const bool several = job.batch != nullptr && job.batch->nodes > 1;
+    if (one && !several)
+      name = name.substr(0, kScriptNameKept) + "-" + job.uid.ToString().substr(0, kUidShown);
   }
   if (job.shape == ShapeKind::kWorkload) shape = one ? ShapeKind::kJob : ShapeKind::kJobSet;
   const ShapeInfo& info = ShapeInfoOf(shape);
