@@ -44,10 +44,10 @@ struct JobCommand {
   Actor actor;
   JobVerb verb = JobVerb::kCancel;
   JobId id;
-  /// If set, these tasks of array `id`, waiting or not, instead of job `id`.
-  TaskRanges tasks = {};
   /// kNotFound; kFailedPrecondition if the job's state does not allow the verb.
   Callback<JobPtr> done;
+  /// If set, these tasks of array `id`, waiting or not, instead of job `id`.
+  TaskRanges tasks = {};
 };
 
 /// All changes or none. Fields of an error name the change's index as `documents[i]`.
