@@ -1,10 +1,13 @@
 // JobCommands: cancel, hold, release, requeue and delete (rule B25), for users and for the engine's
-// own deletions; suspend, resume and keep are BatchCommands'. On the engine thread only.
+// own deletions; suspend, resume and keep are BatchCommands', and array_commands.cc has the verbs for
+// tasks of arrays. On the engine thread only.
 #pragma once
 
 #include <string>
 
+#include "schedd/engine/jobs/arrays.h"
 #include "schedd/engine/jobs/batch_commands.h"
+#include "schedd/engine/jobs/job_ids.h"
 
 namespace muster {
 
@@ -12,8 +15,14 @@ class JobCommands {
  public:
   /// All must outlive it.
   JobCommands(EngineContext& context, CommitPipeline& commits, LiveJobs& jobs, Attempts& attempts,
-              BatchCommands& batch)
-      : context_(context), commits_(commits), jobs_(jobs), attempts_(attempts), batch_(batch) {}
+              BatchCommands& batch, const Arrays& arrays, JobIds& ids)
+      : context_(context),
+        commits_(commits),
+        jobs_(jobs),
+        attempts_(attempts),
+        batch_(batch),
+        arrays_(arrays),
+        ids_(ids) {}
 
   void Handle(JobCommand command);
   /// Begins the deletion of a job in any state; its message names `by`. Returns the newest record.
@@ -29,11 +38,18 @@ class JobCommands {
   JobPtr MarkHold(const JobCommand& command, const JobPtr& job);
   Result<JobPtr> Requeue(const JobCommand& command, const JobPtr& job);
 
+  // --- array_commands.cc
+  Result<JobPtr> ChangeTasks(const JobCommand& command);
+  JobPtr Divided(const JobPtr& record, TaskRanges chosen);
+  Error NoTaskLeft(const JobCommand& command);
+
   EngineContext& context_;
   CommitPipeline& commits_;
   LiveJobs& jobs_;
   Attempts& attempts_;
   BatchCommands& batch_;
+  const Arrays& arrays_;
+  JobIds& ids_;
 };
 
 }  // namespace muster

@@ -7,6 +7,7 @@
 
 #include "schedd/engine/jobs/batch_intake.h"
 #include "schedd/engine/jobs/partitions.h"
+#include "schedd/engine/jobs/job_ids.h"
 #include "schedd/engine/jobs/resource_checks.h"
 #include "schedd/engine/live/tenant_counts.h"
 
@@ -17,7 +18,7 @@ class Submissions {
   /// All must outlive it.
   Submissions(EngineContext& context, CommitPipeline& commits, const LiveConfig& config,
               WaitingJobs& waiting, LiveJobs& jobs, ResourceChecks& checks, TenantCounts& tenants,
-              Dependencies& dependencies, Partitions& partitions)
+              Dependencies& dependencies, Partitions& partitions, JobIds& ids)
       : context_(context),
         commits_(commits),
         config_(config),
@@ -26,7 +27,8 @@ class Submissions {
         checks_(checks),
         tenants_(tenants),
         dependencies_(dependencies),
-        partitions_(partitions) {}
+        partitions_(partitions),
+        ids_(ids) {}
 
   /// Adds the jobs to the batch being gathered, or answers with kResourceExhausted.
   void Handle(SubmitCommand command);
@@ -36,8 +38,6 @@ class Submissions {
   void Complete(AcceptDone done);
   /// Answers the clients of the batch that was gathered and not sent.
   void FailWaiting(const Error& error);
-  /// `last`: the highest id that the database has given to a job.
-  void Reset(JobId last) { last_job_id_ = last; }
 
  private:
   /// The submissions of one Store::Accept with the clients to answer. `jobs` goes to the store; the
@@ -79,9 +79,9 @@ class Submissions {
   TenantCounts& tenants_;
   Dependencies& dependencies_;
   Partitions& partitions_;
+  JobIds& ids_;
   Batch gathering_;
   std::deque<Batch> sent_;
-  JobId last_job_id_;
 };
 
 }  // namespace muster

@@ -357,10 +357,13 @@ void QueuePropagation(const PlanCommit& commit, PqConnection& connection) {
   if (!commit.snapshots.empty()) QueueSnapshots(commit.snapshots, connection);
 }
 
-// What a job was submitted with is part of the immutable row in table jobs; a change of it is rare.
+// What a job was submitted with is part of the immutable row in table jobs; a change of it is rare:
+// an update, a measurement of requests, or the last waiting task of an array, which takes the
+// array's record.
 void QueueRespecified(const std::vector<JobPtr>& jobs, PqConnection& connection) {
   Column id{E::kInt8}, pod_sets{E::kJson}, batch{E::kJson}, time_limit{E::kInt8},
-      display_name{E::kText}, local_queue{E::kText}, priority_class{E::kText}, placement{E::kJson};
+      display_name{E::kText}, local_queue{E::kText}, priority_class{E::kText}, placement{E::kJson},
+      array_task{E::kInt4};
   for (const auto& [job_id, ptr] :
        LastByKey<JobId, JobPtr>(jobs, [](const JobPtr& one) { return one->id; })) {
     const JobRecord& job = **ptr;
@@ -372,15 +375,22 @@ void QueueRespecified(const std::vector<JobPtr>& jobs, PqConnection& connection)
     local_queue.Text(job.local_queue);
     priority_class.Text(job.priority_class);
     placement.OptionalText(job.placement == nullptr ? "" : JobPlacementText(*job.placement));
+    if (job.batch != nullptr && job.batch->array_job_id.value != 0) {
+      array_task.Int4(job.batch->array_task_id);
+    } else {
+      array_task.Null();
+    }
   }
-  connection.Queue(sql::kRespecifyJobs.name, ArraysOf(id, pod_sets, batch, time_limit, display_name,
-                                                      local_queue, priority_class, placement));
+  connection.Queue(sql::kRespecifyJobs.name,
+                   ArraysOf(id, pod_sets, batch, time_limit, display_name, local_queue,
+                            priority_class, placement, array_task));
 }
 
 }  // namespace
 
 // A table without changes costs no statement.
 void QueueCommit(const PlanCommit& commit, PqConnection& connection) {
+  if (!commit.new_jobs.empty()) QueueNewTasks(commit.new_jobs, connection);
   if (!commit.jobs.empty()) QueueJobs(commit.jobs, connection);
   if (!commit.respecified.empty()) QueueRespecified(commit.respecified, connection);
   if (!commit.deleted_jobs.empty()) QueueDeletions(commit.deleted_jobs, connection);
