@@ -42,6 +42,12 @@ PodContext Attempt::ContextFor(const PodWish& wish, const std::string& pod_dir) 
   context.max_processes = world_.options.max_processes_per_pod;
   context.log_bytes = static_cast<std::int64_t>(limits::kLogBytesPerContainer);
   context.accounts = Accounts();
+  if (!batch_) return context;
+  context.job = state_.job.value;
+  context.steps_dir = dir_ + "/steps";
+  context.step_agent = world_.step_agent;
+  context.commands_dir = world_.commands_dir;
+  context.time_began = state_.released.Plus(PausedUs(world_.options.clock->WallNow()));
   return context;
 }
 
