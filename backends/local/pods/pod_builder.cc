@@ -334,9 +334,12 @@ Result<json::object> BatchJson(const PodWish& wish, const PodContext& context) {
   json::object limits;
   for (const auto& [name, value] : world->limits) limits[name] = value;
   json::array cpus(context.cpus.begin(), context.cpus.end());
+  const std::string host = wish.host_name.empty() ? wish.identity.name : wish.host_name;
+  const bool script =
+      wish.identity.index <= 0 && (context.script_host.empty() || host == context.script_host);
   json::object out{{"job", context.job},
-                   {"script", wish.identity.index <= 0},
-                   {"host", wish.host_name.empty() ? wish.identity.name : wish.host_name},
+                   {"script", script},
+                   {"host", host},
                    {"umask", world->umask},
                    {"limits", std::move(limits)},
                    {"cpus", std::move(cpus)},

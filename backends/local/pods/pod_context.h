@@ -40,6 +40,7 @@ struct PodContext {
   std::int64_t job = 0;
   std::vector<int> cpus;
   std::string steps_dir, step_agent, commands_dir;
+  std::string script_host;  // of the pod that runs the script; "": it is the first one
   WallTime time_began;
 };
 
