@@ -144,7 +144,8 @@ TEST(LauncherCodec, ReportsAndAnswersComeThrough) {
   seen.use = {1, 2, 3, 4, 5};
   seen.steps = {{{42}, 7, 3, "hostname", "job-7-[0-1]", 2, 4, 8, StepState::kOutOfMemory, {9}, {10},
                  0, 125, {6, 7, 8, 9, 10}},
-                {{42}, 7, 4, kBytes}};
+                {}};
+  seen.steps[1].name = kBytes;
   EXPECT_EQ(Fields(*ObservationFrom(ToWire(seen))), Fields(seen));
 
   ClusterFacts facts{"east", "i",     {{"zone", "a"}}, {{"cpu", 1}}, {{"cpu", 2}}, {{"cpu", 3}}, 4,
