@@ -100,8 +100,10 @@ struct PlanCommit {
   /// Upserted by (job uid, attempt).
   std::vector<DispatchRow> dispatches;
   // Upserted by (job, attempt). A row with an end_time is closed: later writes do not change it.
+  // Steps of such an attempt that have no end_time then get it, as cancelled (rule B53).
   std::vector<AttemptRecord> attempts;
-  /// Upserted by (job, attempt, step). A row with an end_time is closed, like that of an attempt.
+  /// Upserted by (job, attempt, step). A row with an end_time is closed, like that of an attempt;
+  /// of several rows of one step the first closed one counts, else the last one.
   std::vector<StepRecord> steps;
   std::vector<ObjectWrite> objects;
   std::vector<Event> events;
@@ -211,10 +213,7 @@ class Store {
                                                 std::size_t limit) = 0;
   virtual Result<std::vector<AttemptRecord>> ReadAttempts(const std::vector<JobId>& ids) = 0;
   /// The steps of all attempts of these jobs, by job, attempt and step.
-  virtual Result<std::vector<StepRecord>> ReadSteps(const std::vector<JobId>& ids) {
-    (void)ids;
-    return std::vector<StepRecord>{};
-  }
+  virtual Result<std::vector<StepRecord>> ReadSteps(const std::vector<JobId>& ids) = 0;
   /// In the order of their numbers, with numbers and hashes.
   virtual Result<std::vector<AuditRow>> ReadAudit(const AuditQuery& query) = 0;
   /// The newest rows first.

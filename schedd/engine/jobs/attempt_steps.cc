@@ -52,6 +52,7 @@ dispatch::Effect Attempts::Step(const DispatchKey& key, const dispatch::StepInpu
     Deactivate(job, std::string(ReasonName(Reason::kMaximumExecutionTimeExceeded)));
     return dispatch::Effect::kNone;
   }
+  if (seen != nullptr) NoteUse(*row, *seen);
   const dispatch::StepResult result = dispatch::Step(*row, input);
   if (!SameRow(*row, result.row)) rows_.Put(result.row);
   if (result.action != dispatch::Action::kNone) {
@@ -60,6 +61,15 @@ dispatch::Effect Attempts::Step(const DispatchKey& key, const dispatch::StepInpu
   }
   ApplyEffect(result, seen);
   return result.effect;
+}
+
+// Before the step, which may end the attempt.
+void Attempts::NoteUse(const DispatchRow& row, const Observation& seen) {
+  if (seen.use == MeasuredUse{}) return;
+  const JobPtr job = jobs_.Find(row.job);
+  if (job != nullptr && IsDispatched(job->state) && CurrentKey(*job) == row.key &&
+      dispatch::IsOurs(row, seen))
+    jobs_.NoteUse(job->id, seen.use);
 }
 
 // A job whose attempt has another key is not concerned, but the last row that is Gone may end its

@@ -79,6 +79,7 @@ class Attempts : public JobFollower {
   WallTime NextTry(const JobRecord& evicted, WallTime now);
 
   void ApplyEffect(const dispatch::StepResult& result, const Observation* seen);
+  void NoteUse(const DispatchRow& row, const Observation& seen);
   void Reclaim(JobId id, const Observation& seen);
   void EndSucceeded(const JobPtr& job, const Observation& seen);
   void ShowStuck(const JobPtr& job, const dispatch::StepResult& result);

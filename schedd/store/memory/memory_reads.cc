@@ -5,6 +5,7 @@
 // compares both. The acceptance of a job is an event without a row of its own: it is made from the
 // job's record, and its number is the job's accept_seq.
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "schedd/store/memory/memory_store.h"
@@ -180,6 +181,21 @@ Result<std::vector<AttemptRecord>> MemoryStore::ReadAttempts(const std::vector<J
     }
   }
   return attempts;
+}
+
+Result<std::vector<StepRecord>> MemoryStore::ReadSteps(const std::vector<JobId>& ids) {
+  std::lock_guard lock(mutex_);
+  const Status readable = CheckReadable();
+  if (!readable.ok()) return readable.error();
+  const std::set<JobId> sorted(ids.begin(), ids.end());
+  std::vector<StepRecord> steps;
+  for (const JobId id : sorted) {
+    for (auto row = tables_.steps.lower_bound({id, 0, 0});
+         row != tables_.steps.end() && std::get<JobId>(row->first) == id; ++row) {
+      steps.push_back(row->second);
+    }
+  }
+  return steps;
 }
 
 // The last rows are found from the end, the first ones from the beginning.

@@ -166,6 +166,7 @@ class PgStore final : public Store {
   Result<JobId> FindJob(Uid uid) override;
   Result<std::vector<Event>> ReadEvents(std::int64_t since, JobId job, std::size_t limit) override;
   Result<std::vector<AttemptRecord>> ReadAttempts(const std::vector<JobId>& ids) override;
+  Result<std::vector<StepRecord>> ReadSteps(const std::vector<JobId>& ids) override;
   Result<std::vector<AuditRow>> ReadAudit(const AuditQuery& query) override;
   Result<AuditAnchor> ReadAuditAnchor() override;
   Result<std::vector<ObjectPtr>> ReadObjects(ObjectKind kind) override;
@@ -396,6 +397,18 @@ Result<std::vector<AttemptRecord>> PgStore::ReadAttempts(const std::vector<JobId
       Result<AttemptRecord> attempt = pg::AttemptOfRow(row, &interner);
       if (!attempt.ok()) return attempt.error();
       attempts->push_back(std::move(attempt).value());
+    }
+    return Done{};
+  });
+}
+
+Result<std::vector<StepRecord>> PgStore::ReadSteps(const std::vector<JobId>& ids) {
+  using Steps = std::vector<StepRecord>;
+  return Query<Steps>([&](pqxx::transaction_base& snapshot, Steps* steps) -> Status {
+    for (const pqxx::row& row : snapshot.exec_params(pg::sql::kReadSteps, ArrayText(ids))) {
+      Result<StepRecord> step = pg::StepOfRow(row);
+      if (!step.ok()) return step.error();
+      steps->push_back(std::move(step).value());
     }
     return Done{};
   });

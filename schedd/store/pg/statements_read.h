@@ -89,8 +89,12 @@ inline constexpr const char* kReadJobEvents =
 inline constexpr const char* kReadAttempts =
     "select job_id, attempt, cluster, admit_time, start_time, end_time, outcome, reason, message, "
     "exit_code, "
-    "exit_signal, admission from attempts where job_id = any ($1::bigint[]) order by job_id, "
+    "exit_signal, admission, use from attempts where job_id = any ($1::bigint[]) order by job_id, "
     "attempt";
+inline constexpr const char* kReadSteps =
+    "select job_id, attempt, step, name, nodes, node_count, tasks, cpus, state, start_time, "
+    "end_time, exit_code, exit_signal, use from steps where job_id = any ($1::bigint[]) order by "
+    "job_id, attempt, step";
 /// The columns of AuditOfRow. $1 since, $2 until, $3 user, $4 verb, $5 object, each null for any;
 /// $6 the number after which rows begin, $7 how many at most. An object that ends in "/" stands for
 /// everything below it.
