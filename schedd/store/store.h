@@ -156,10 +156,20 @@ struct JobQuery {
   std::optional<ShapeKind> shape;
   bool include_deleted = false;
   JobId after;  // only jobs with a higher id: the last one of the page before
+  std::vector<JobId> ids;  // empty: any
   std::size_t limit = 1000;
   WallTime ended_since;  // unset: any, also jobs that have not ended
   /// Which of them the reader may see (rule U23); null: all.
   std::shared_ptr<const JobVisibility> visible = {};
+};
+
+/// A page of steps, by job, attempt and step.
+struct StepQuery {
+  std::vector<JobId> jobs;
+  /// Only steps after this one: the last one of the page before.
+  JobId after_job;
+  std::int32_t after_attempt = 0, after_step = -1;
+  std::size_t limit = 1000;
 };
 
 /// The filter of ReadAudit. Every field that is set must match.
@@ -212,8 +222,8 @@ class Store {
   virtual Result<std::vector<Event>> ReadEvents(std::int64_t since, JobId job,
                                                 std::size_t limit) = 0;
   virtual Result<std::vector<AttemptRecord>> ReadAttempts(const std::vector<JobId>& ids) = 0;
-  /// The steps of all attempts of these jobs, by job, attempt and step.
-  virtual Result<std::vector<StepRecord>> ReadSteps(const std::vector<JobId>& ids) = 0;
+  /// The steps of all attempts of these jobs. Ids without a job, and repeated ones, count nothing.
+  virtual Result<std::vector<StepRecord>> ReadSteps(const StepQuery& query) = 0;
   /// In the order of their numbers, with numbers and hashes.
   virtual Result<std::vector<AuditRow>> ReadAudit(const AuditQuery& query) = 0;
   /// The newest rows first.

@@ -47,12 +47,12 @@ dispatch::Effect Attempts::Step(const DispatchKey& key, const dispatch::StepInpu
                                 const Observation* seen) {
   const DispatchRow* row = rows_.Find(key);
   if (row == nullptr) return dispatch::Effect::kNone;
+  if (seen != nullptr) NoteUse(*row, *seen);
   if (const JobPtr job = jobs_.Find(row->job);
       seen != nullptr && job != nullptr && EndsByMaximumTime(*job, *row, *seen)) {
     Deactivate(job, std::string(ReasonName(Reason::kMaximumExecutionTimeExceeded)));
     return dispatch::Effect::kNone;
   }
-  if (seen != nullptr) NoteUse(*row, *seen);
   const dispatch::StepResult result = dispatch::Step(*row, input);
   if (!SameRow(*row, result.row)) rows_.Put(result.row);
   if (result.action != dispatch::Action::kNone) {

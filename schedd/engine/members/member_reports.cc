@@ -86,7 +86,7 @@ bool MemberReports::TakeSteps(Observation* seen) {
   }
   steps.erase(steps.begin(), steps.begin() + static_cast<std::ptrdiff_t>(taken));
   if (refused > 0) {
-    Log(LogLevel::kWarn, "engine", "steps_refused",
+    Log(LogLevel::kWarning, "engine", "steps_refused",
         {{"job", job->id.value}, {"count", static_cast<std::int64_t>(refused)}});
   }
   return steps.empty();

@@ -34,6 +34,9 @@ bool Selects(const JobQuery& query, const JobRecord& job, bool deleted) {
   if (query.state.has_value() && job.state != *query.state) return false;
   if (query.shape.has_value() && job.shape != *query.shape) return false;
   if (query.visible != nullptr && !query.visible->Shows(job)) return false;
+  if (!query.ids.empty() &&
+      std::find(query.ids.begin(), query.ids.end(), job.id) == query.ids.end())
+    return false;
   return !query.ended_since.set() || (job.end_time.set() && job.end_time >= query.ended_since);
 }
 
@@ -183,15 +186,17 @@ Result<std::vector<AttemptRecord>> MemoryStore::ReadAttempts(const std::vector<J
   return attempts;
 }
 
-Result<std::vector<StepRecord>> MemoryStore::ReadSteps(const std::vector<JobId>& ids) {
+Result<std::vector<StepRecord>> MemoryStore::ReadSteps(const StepQuery& query) {
   std::lock_guard lock(mutex_);
   const Status readable = CheckReadable();
   if (!readable.ok()) return readable.error();
-  const std::set<JobId> sorted(ids.begin(), ids.end());
+  const std::set<JobId> sorted(query.jobs.begin(), query.jobs.end());
+  const StepKey after(query.after_job, query.after_attempt, query.after_step);
   std::vector<StepRecord> steps;
   for (const JobId id : sorted) {
-    for (auto row = tables_.steps.lower_bound({id, 0, 0});
+    for (auto row = tables_.steps.upper_bound(std::max(StepKey(id, 0, 0), after));
          row != tables_.steps.end() && std::get<JobId>(row->first) == id; ++row) {
+      if (steps.size() == query.limit) return steps;
       steps.push_back(row->second);
     }
   }

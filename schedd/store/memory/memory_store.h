@@ -77,7 +77,7 @@ class MemoryStore final : public Store {
   Result<JobId> FindJob(Uid uid) override;
   Result<std::vector<Event>> ReadEvents(std::int64_t since, JobId job, std::size_t limit) override;
   Result<std::vector<AttemptRecord>> ReadAttempts(const std::vector<JobId>& ids) override;
-  Result<std::vector<StepRecord>> ReadSteps(const std::vector<JobId>& ids) override;
+  Result<std::vector<StepRecord>> ReadSteps(const StepQuery& query) override;
   Result<std::vector<AuditRow>> ReadAudit(const AuditQuery& query) override;
   Result<AuditAnchor> ReadAuditAnchor() override;
   Result<std::vector<ObjectPtr>> ReadObjects(ObjectKind kind) override;
