@@ -40,7 +40,9 @@ std::string QueryReader::Text(std::string_view name) const {
   return value ? *value : "";
 }
 
-std::vector<std::string> QueryReader::List(std::string_view name) const { return PartsOf(Text(name)); }
+std::vector<std::string> QueryReader::List(std::string_view name) const {
+  return PartsOf(Text(name));
+}
 
 Result<std::vector<JobId>> QueryReader::Ids(std::string_view name, std::size_t most) const {
   std::vector<JobId> ids;

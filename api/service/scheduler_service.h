@@ -104,8 +104,9 @@ class SchedulerService {
   /// The same of many jobs. Jobs that do not exist, or that the caller may not see, are left out.
   Result<StepPage> StepsOf(const auth::Principal& who, const std::vector<JobId>& jobs,
                            const std::string& page_token, std::size_t limit) const;
-  /// Sends a signal to processes of a running job; asks what cancelling it asks. kFailedPrecondition
-  /// if it does not run; kUnimplemented where its member has no such call. Answers with the job.
+  /// Sends a signal to processes of a running job; asks what cancelling it asks.
+  /// kFailedPrecondition if it does not run; kUnimplemented where its member has no such call.
+  /// Answers with the job.
   void SignalJob(const auth::Principal& who, const std::string& id, const SignalOrder& order,
                  Callback<JobPtr> done);
   /// Writes a line of text to the standard error of a running job; asks for update. Errors as those

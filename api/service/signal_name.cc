@@ -50,11 +50,13 @@ std::optional<int> RealTimeOf(std::string_view name) {
 
 Result<int> SignalOf(std::string_view text) {
   std::string name(text);
-  std::transform(name.begin(), name.end(), name.begin(),
-                 [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; });
+  std::transform(name.begin(), name.end(), name.begin(), [](char c) {
+    return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  });
   if (const std::optional<int> number = NumberOf(name)) {
     if (*number >= 1 && *number <= SIGRTMAX) return *number;
-    return InvalidField("signal", "\"" + std::string(text) + "\" is no signal: a number from 1 to " +
+    return InvalidField("signal", "\"" + std::string(text) +
+                                      "\" is no signal: a number from 1 to " +
                                       std::to_string(SIGRTMAX));
   }
   if (name.starts_with("SIG")) name.erase(0, 3);

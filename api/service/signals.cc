@@ -55,8 +55,7 @@ Callback<Done> AnswerAbout(JobPtr job, Callback<JobPtr> done) {
 }  // namespace
 
 Result<RunningAttempt> SchedulerService::RunningJob(const auth::Principal& who,
-                                                    const std::string& id,
-                                                    auth::Verb verb) const {
+                                                    const std::string& id, auth::Verb verb) const {
   const Result<WorldViewPtr> view = ReadyView();
   if (!view.ok()) return view.error();
   const Result<JobPtr> job = JobFor(who, id, verb);
@@ -81,12 +80,12 @@ void SchedulerService::SignalJob(const auth::Principal& who, const std::string& 
 void SchedulerService::NotifyJob(const auth::Principal& who, const std::string& id,
                                  std::string message, Callback<JobPtr> done) {
   if (message.empty()) return done(InvalidField("message", "is required"));
-  if (message.size() > limits::kNotifyBytes) {
-    return done(InvalidField("message", "is longer than " + std::to_string(limits::kNotifyBytes) +
-                                            " bytes"));
+  if (message.size() > limits::kNotifyMessageBytes) {
+    return done(InvalidField(
+        "message", "is longer than " + std::to_string(limits::kNotifyMessageBytes) + " bytes"));
   }
   // One line: what is no text of one line could forge others in the job's output.
-  BoundText(&message, limits::kNotifyBytes);
+  BoundText(&message, limits::kNotifyMessageBytes);
   const Result<RunningAttempt> running = RunningJob(who, id, auth::Verb::kUpdate);
   if (!running.ok()) return done(running.error());
   const Status noted = audit_->Acts(who, "notify", ObjectText(*running->job), message);

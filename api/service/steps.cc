@@ -1,5 +1,5 @@
-// Use cases that read steps: of one job, and of many. Holds these methods of SchedulerService. Steps
-// are in the store alone, so both block on it.
+// Use cases that read steps: of one job, and of many. Holds these methods of SchedulerService.
+// Steps are in the store alone, so both block on it.
 //
 // A page ends anywhere between two steps, since one job may have more of them than fit an answer;
 // its token names the last one.
@@ -53,8 +53,7 @@ Result<StepPage> ReadPage(Store& store, std::vector<JobId> jobs, const std::stri
   StepQuery query;
   if (const Status begun = BeginAfter(token, &query); !begun.ok()) return begun.error();
   query.jobs = std::move(jobs);
-  const std::size_t size =
-      limit == 0 ? limits::kStepItems : std::min(limit, limits::kStepItems);
+  const std::size_t size = limit == 0 ? limits::kStepItems : std::min(limit, limits::kStepItems);
   query.limit = size + 1;
   StepPage page;
   if (query.jobs.empty()) return page;
@@ -81,8 +80,7 @@ Result<StepPage> SchedulerService::JobSteps(const auth::Principal& who, const st
 // Jobs that have left memory are read together.
 Result<StepPage> SchedulerService::StepsOf(const auth::Principal& who,
                                            const std::vector<JobId>& jobs,
-                                           const std::string& page_token,
-                                           std::size_t limit) const {
+                                           const std::string& page_token, std::size_t limit) const {
   const Result<WorldViewPtr> view = ReadyView();
   if (!view.ok()) return view.error();
   std::vector<JobId> seen;

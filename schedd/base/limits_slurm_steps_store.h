@@ -13,19 +13,16 @@ inline constexpr std::int32_t kStepsPerAttempt = 40'000;
 /// that the commit takes some hundredths of a second. They take no room from decisions.
 inline constexpr std::size_t kStepRows = 1024;
 /// The name of a step's program; the longest name of a file in Linux.
-inline constexpr std::size_t kStepNameBytes = 255;
+inline constexpr std::size_t kStoredStepNameBytes = 255;
 /// The host list of a step. Hosts of one job have consecutive numbers, so that lists are short.
-inline constexpr std::size_t kStepNodesBytes = 4096;
-/// Jobs whose steps one request reads: sacct and squeue ask for the jobs of a page.
+inline constexpr std::size_t kStoredStepNodesBytes = 16 << 10;
+/// Jobs whose steps one request reads.
 inline constexpr std::size_t kStepJobs = 500;
-/// Steps in one answer: what a hundred usual jobs have, and at most some megabytes. A page ends
-/// with a whole job, and has one job at least.
+/// Steps in one answer: what a hundred usual jobs have, and some megabytes.
 inline constexpr std::size_t kStepItems = 10'000;
-/// Ids of one request for a list of jobs.
+/// Ids of one request for a list of jobs: squeue and sacct ask for the jobs of a page.
 inline constexpr std::size_t kListedIds = 1000;
 /// A message of scontrol notify: a line on a terminal, with room.
-inline constexpr std::size_t kNotifyBytes = 1024;
-/// How long a member may take to answer a signal or a message.
-inline constexpr std::int64_t kSignalMs = 20'000;
+inline constexpr std::size_t kNotifyMessageBytes = 1024;
 
 }  // namespace muster::limits

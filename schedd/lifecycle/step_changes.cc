@@ -30,8 +30,8 @@ bool TakeReported(StepRecord* step, JobId job, std::int32_t attempt, WallTime se
   if (step->state < StepState::kRunning || step->state > StepState::kOutOfMemory) return false;
   step->job = job;
   step->attempt = attempt;
-  BoundText(&step->name, limits::kStepNameBytes);
-  BoundText(&step->nodes, limits::kStepNodesBytes);
+  BoundText(&step->name, limits::kStoredStepNameBytes);
+  BoundText(&step->nodes, limits::kStoredStepNodesBytes);
   for (std::int32_t* count : {&step->node_count, &step->tasks, &step->cpus})
     *count = std::clamp(*count, 1, kMost);
   step->exit_code = std::clamp(step->exit_code, 0, kMost);

@@ -155,7 +155,7 @@ struct JobQuery {
   std::optional<JobState> state;
   std::optional<ShapeKind> shape;
   bool include_deleted = false;
-  JobId after;  // only jobs with a higher id: the last one of the page before
+  JobId after;             // only jobs with a higher id: the last one of the page before
   std::vector<JobId> ids;  // empty: any
   std::size_t limit = 1000;
   WallTime ended_since;  // unset: any, also jobs that have not ended

@@ -1,7 +1,8 @@
 // Reports of members about attempts. Each report becomes one step of the state machine of its row
-// (Attempts::Step), after the steps of batch scripts that it tells of have become rows (rule B53). Reports wait in `reports_`, in the order of their arrival, and TakeSome takes
-// as many as the open transaction has room for, because each may write rows. The order matters: an
-// answer to a removal means something else before an observation than after it.
+// (Attempts::Step), after the steps of batch scripts that it tells of have become rows (rule B53).
+// Reports wait in `reports_`, in the order of their arrival, and TakeSome takes as many as the open
+// transaction has room for, because each may write rows. The order matters: an answer to a removal
+// means something else before an observation than after it.
 //
 // A complete list is compared with the rows (rule D18): each object in it becomes an observation of
 // its row; an object without a row, or one that is not its row's, goes to Orphans; a live row
@@ -61,14 +62,14 @@ bool MemberReports::TakeSteps(Command* report) {
   return true;
 }
 
-// The row says whose steps they are, not the report. Only batch scripts have any. Those of an
-// attempt that has ended for its job are closed with it.
+// The row says whose steps they are, not the report. Those of an attempt that has ended for its job
+// are closed with it.
 bool MemberReports::TakeSteps(Observation* seen) {
   std::vector<StepRecord>& steps = seen->steps;
   if (steps.empty()) return true;
   const DispatchRow* row = rows_.Find(seen->key);
   const JobPtr job = row == nullptr ? nullptr : jobs_.Find(row->job);
-  if (job == nullptr || job->batch == nullptr || !dispatch::IsOurs(*row, *seen)) {
+  if (job == nullptr || !dispatch::IsOurs(*row, *seen)) {
     steps.clear();
     return true;
   }

@@ -208,11 +208,9 @@ void QueueClosedSteps(const std::vector<AttemptRecord>& attempts, PqConnection& 
     end.Time(row.end_time);
   }
   if (!any) return;
-  connection.Queue(
-      sql::kCloseSteps.name,
-      ArraysOf(job, number, end)
-                       .Int8(static_cast<std::int64_t>(kUnendedStepState))
-                       .Int8(kUnendedStepSignal));
+  connection.Queue(sql::kCloseSteps.name, ArraysOf(job, number, end)
+                                              .Int8(static_cast<std::int64_t>(kUnendedStepState))
+                                              .Int8(kUnendedStepSignal));
 }
 
 // Configuration objects of one kind, which is one table. The statements are built for the table and

@@ -104,7 +104,8 @@ inline constexpr PreparedStatement kPutSteps = {
 inline constexpr PreparedStatement kCloseSteps = {
     "close_steps",
     "update steps s set end_time = greatest(t.end_time, s.start_time), state = "
-    "$4::bigint::smallint, exit_signal = $5::bigint::int from unnest($1::bigint[], $2::int[], $3::bigint[]) as t (job_id, "
+    "$4::bigint::smallint, exit_signal = $5::bigint::int from unnest($1::bigint[], $2::int[], "
+    "$3::bigint[]) as t (job_id, "
     "attempt, end_time) where s.job_id = t.job_id and s.attempt = t.attempt and s.end_time is "
     "null"};
 inline constexpr PreparedStatement kAddEvents = {
@@ -187,10 +188,10 @@ inline constexpr PreparedStatement kForgetKeys = {
 
 /// Everything that WriteSession prepares when it connects.
 inline constexpr PreparedStatement kWriterStatements[] = {
-    kFence,        kAcceptJobs, kAcceptKeyedJobs, kClaimKeys,     kFreeKeys,      kForeignKeys,
-    kPutSteps,     kCloseSteps,
-    kUpdateJobs,   kDeleteJobs, kPutUsage,        kPutDispatches, kPutAttempts,   kAddEvents,
-    kAddAudit,     kForgetKeys, kPutFairUse,      kDropFairUse,   kRespecifyJobs, kPutSetAside,
-    kDropSetAside, kPutWorks,   kDropWorks,       kPutSnapshots,  kDropSnapshots, kForgetAudit};
+    kFence,         kAcceptJobs,  kAcceptKeyedJobs, kClaimKeys,  kFreeKeys,   kForeignKeys,
+    kPutSteps,      kCloseSteps,  kUpdateJobs,      kDeleteJobs, kPutUsage,   kPutDispatches,
+    kPutAttempts,   kAddEvents,   kAddAudit,        kForgetKeys, kPutFairUse, kDropFairUse,
+    kRespecifyJobs, kPutSetAside, kDropSetAside,    kPutWorks,   kDropWorks,  kPutSnapshots,
+    kDropSnapshots, kForgetAudit};
 
 }  // namespace muster::pg::sql

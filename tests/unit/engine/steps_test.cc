@@ -72,15 +72,6 @@ TEST(Steps, AreThoseOfTheRowWhateverTheReportSays) {
   EXPECT_EQ(world.StepsOf(id).size(), 2U) << "no row, no step";
 }
 
-TEST(Steps, OnlyBatchScriptsHaveThem) {
-  StepsWorld world;
-  const JobId id = world.Submit({})->id;
-  world.Run();
-  world.Tell(world.KeyOf(id), {world.Step(0)});
-  world.Settle();
-  EXPECT_TRUE(world.StepsOf(id).empty());
-}
-
 TEST(Steps, AreClosedWithTheirAttemptAndStayAsTheyAre) {
   StepsWorld world;
   const JobId id = world.Script();
@@ -150,8 +141,8 @@ TEST(Steps, NothingInAReportIsBelieved) {
   const std::vector<StepRecord> steps = world.StepsOf(id);
   ASSERT_EQ(steps.size(), 2U);
   EXPECT_EQ(steps[0].name.substr(0, 7), "a?b??xx");
-  EXPECT_EQ(steps[0].name.size(), limits::kStepNameBytes);
-  EXPECT_EQ(steps[0].nodes.size(), limits::kStepNodesBytes);
+  EXPECT_EQ(steps[0].name.size(), limits::kStoredStepNameBytes);
+  EXPECT_EQ(steps[0].nodes.size(), limits::kStoredStepNodesBytes);
   EXPECT_EQ(steps[0].tasks, 1);
   EXPECT_EQ(steps[0].exit_code, 0);
   EXPECT_EQ(steps[0].exit_signal, 64);

@@ -14,8 +14,9 @@ class StepsApi : public ::testing::Test {
  protected:
   // The number of a batch script, once it is admitted.
   std::string Script() {
-    const Answer answer = api.Post("/v1/namespaces/default/jobs",
-                                   Json(R"({"script":"#!/bin/sh\nsrun hostname\n","queue":"queue"})"));
+    const Answer answer =
+        api.Post("/v1/namespaces/default/jobs",
+                 Json(R"({"script":"#!/bin/sh\nsrun hostname\n","queue":"queue"})"));
     MUSTER_CHECK(answer.status == 201);
     const std::string id = std::to_string(Json(answer.body).at("id").to_number<std::int64_t>());
     Until(id, JobState::kAdmitted);
@@ -72,8 +73,7 @@ class StepsApi : public ::testing::Test {
 
 TEST_F(StepsApi, TheStepsOfAJobAndOfSeveral) {
   const std::string first = Script(), second = Script(), third = Script();
-  Tell(first, RemotePhase::kRunning,
-       {Step(1, StepState::kRunning), Step(0, StepState::kFailed)});
+  Tell(first, RemotePhase::kRunning, {Step(1, StepState::kRunning), Step(0, StepState::kFailed)});
   Tell(second, RemotePhase::kRunning, {Step(0, StepState::kOutOfMemory)});
   const json::array items = Items("/v1/jobs/" + first + "/steps");
   ASSERT_EQ(items.size(), 2U);
@@ -156,7 +156,8 @@ TEST_F(StepsApi, JobsAreListedByTheirIds) {
   const json::value page = Json(api.Get("/v1/jobs?limit=1&id=" + first + "," + third).body);
   EXPECT_EQ(std::to_string(page.at("items").at(0).at("id").as_int64()), first);
   const std::string token(page.at("next_page_token").as_string());
-  EXPECT_EQ(Items("/v1/jobs?limit=1&id=" + first + "," + third + "&page_token=" + token).size(), 1U);
+  EXPECT_EQ(Items("/v1/jobs?limit=1&id=" + first + "," + third + "&page_token=" + token).size(),
+            1U);
 }
 
 TEST_F(StepsApi, JobsThatEndedSince) {

@@ -83,11 +83,10 @@ TEST_F(SignalsWorld, ASignalGoesToTheMemberAndIntoTheTrail) {
   EXPECT_EQ(Signal({SIGTERM, SignalOrder::Target::kStep, 3}, id).code, Code::kOk);
   EXPECT_EQ(Notify("be quick\nslurmstepd: error: forged").code, Code::kOk);
   EXPECT_EQ(Sent(), "line \"be quick?slurmstepd: error: forged\"");
-  EXPECT_THAT(sink.noted,
-              testing::ElementsAre(
-                  "alice signal job/default/train USR1 to its steps",
-                  "alice signal job/default/train TERM to step 3",
-                  "alice notify job/default/train be quick?slurmstepd: error: forged"));
+  EXPECT_THAT(sink.noted, testing::ElementsAre(
+                              "alice signal job/default/train USR1 to its steps",
+                              "alice signal job/default/train TERM to step 3",
+                              "alice notify job/default/train be quick?slurmstepd: error: forged"));
 }
 
 TEST_F(SignalsWorld, WhatCannotBeNotedIsNotSent) {
@@ -118,17 +117,17 @@ TEST_F(SignalsWorld, WhoMaySeeNoJobIsToldOfNone) {
 }
 
 TEST(SignalNames, NamesAndNumbers) {
-  for (const auto& [text, number] : std::initializer_list<std::pair<std::string, int>>{
-           {"USR1", SIGUSR1},
-           {"SIGUSR1", SIGUSR1},
-           {"sigusr2", SIGUSR2},
-           {"Kill", SIGKILL},
-           {"9", SIGKILL},
-           {"CLD", SIGCHLD},
-           {"RTMIN", SIGRTMIN},
-           {"SIGRTMIN+2", SIGRTMIN + 2},
-           {"RTMAX-1", SIGRTMAX - 1},
-           {"64", 64}}) {
+  for (const auto& [text, number] :
+       std::initializer_list<std::pair<std::string, int>>{{"USR1", SIGUSR1},
+                                                          {"SIGUSR1", SIGUSR1},
+                                                          {"sigusr2", SIGUSR2},
+                                                          {"Kill", SIGKILL},
+                                                          {"9", SIGKILL},
+                                                          {"CLD", SIGCHLD},
+                                                          {"RTMIN", SIGRTMIN},
+                                                          {"SIGRTMIN+2", SIGRTMIN + 2},
+                                                          {"RTMAX-1", SIGRTMAX - 1},
+                                                          {"64", 64}}) {
     const Result<int> read = api::SignalOf(text);
     ASSERT_TRUE(read.ok()) << text;
     EXPECT_EQ(*read, number) << text;
