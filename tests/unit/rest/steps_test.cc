@@ -67,6 +67,9 @@ class StepsApi : public ::testing::Test {
     EXPECT_EQ(answer.status, 400) << answer.body;
     return std::string(Json(answer.body).at("errors").at(0).at("field").as_string());
   }
+  static std::string DetailOf(const Answer& answer) {
+    return std::string(Json(answer.body).at("detail").as_string());
+  }
 
   ApiWorld api;
 };
@@ -201,15 +204,15 @@ TEST_F(StepsApi, ASignalWhereThereIsNoSuchCallOrNoSuchJob) {
   const json::value usr1 = Json(R"({"signal":"SIGUSR1"})");
   const Answer waits = api.Post("/v1/jobs/" + id + ":signal", usr1);
   EXPECT_EQ(waits.status, 409) << waits.body;
-  EXPECT_EQ(Json(waits.body).at("detail"), "job " + id + " does not run yet (Admitted)");
+  EXPECT_EQ(DetailOf(waits), "job " + id + " does not run yet (Admitted)");
   Tell(id, RemotePhase::kRunning, {});
   const Answer answer = api.Post("/v1/jobs/" + id + ":signal", usr1);
   EXPECT_EQ(answer.status, 501) << answer.body;
-  EXPECT_EQ(Json(answer.body).at("detail"), "jobs of this member cannot be sent signals");
+  EXPECT_EQ(DetailOf(answer), "jobs of this member cannot be sent signals");
   EXPECT_EQ(api.Post("/v1/jobs/" + id + ":notify", Json(R"({"message":"hi"})")).status, 501);
   Tell(id, RemotePhase::kSucceeded, {});
   const Answer ended = api.Post("/v1/jobs/" + id + ":notify", Json(R"({"message":"hi"})"));
-  EXPECT_EQ(Json(ended.body).at("detail"), "job " + id + " has ended (Succeeded)");
+  EXPECT_EQ(DetailOf(ended), "job " + id + " has ended (Succeeded)");
   EXPECT_EQ(ended.status, 409);
   EXPECT_EQ(api.Post("/v1/jobs/999:signal", usr1).status, 404);
 }
