@@ -48,6 +48,7 @@ dispatch::Effect Attempts::Step(const DispatchKey& key, const dispatch::StepInpu
                                 const Observation* seen) {
   const DispatchRow* row = rows_.Find(key);
   if (row == nullptr) return dispatch::Effect::kNone;
+  if (seen != nullptr) NoteUse(*row, *seen);
   if (const JobPtr job = jobs_.Find(row->job);
       seen != nullptr && job != nullptr && EndsByMaximumTime(*job, *row, *seen)) {
     Deactivate(job, std::string(ReasonName(Reason::kMaximumExecutionTimeExceeded)));
@@ -61,6 +62,15 @@ dispatch::Effect Attempts::Step(const DispatchKey& key, const dispatch::StepInpu
   }
   ApplyEffect(result, seen);
   return result.effect;
+}
+
+// Before the step, which may end the attempt.
+void Attempts::NoteUse(const DispatchRow& row, const Observation& seen) {
+  if (seen.use == MeasuredUse{}) return;
+  const JobPtr job = jobs_.Find(row.job);
+  if (job != nullptr && IsDispatched(job->state) && CurrentKey(*job) == row.key &&
+      dispatch::IsOurs(row, seen))
+    jobs_.NoteUse(job->id, seen.use);
 }
 
 // A job whose attempt has another key is not concerned, but the last row that is Gone may end its

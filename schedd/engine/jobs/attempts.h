@@ -84,6 +84,7 @@ class Attempts : public JobFollower {
   WallTime NextTry(const JobRecord& evicted, WallTime now);
 
   void ApplyEffect(const dispatch::StepResult& result, const Observation* seen);
+  void NoteUse(const DispatchRow& row, const Observation& seen);
   void Reclaim(JobId id, const Observation& seen);
   void Continue(const JobRecord& job);
   void EndStopped(const JobPtr& job, const std::string& message);
