@@ -68,10 +68,11 @@ def comparable(text, ids, place):
     for one in ids:
         text = re.sub(rf" *(?<![0-9]){one}(?![0-9])", lambda match: " ID" if match.group()[0] == " " else "ID", text)
     text = re.sub(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d", "TIME", text)
+    text = re.sub(r"slurmstepd-n[12]:", "slurmstepd:", text)  # two slurmd of one machine are told apart so
     # A host list in brackets, the machine, and the members or nodes.
     text = re.sub(r"\b(n|[\w-]+-)\[0?\d-\d\]", "HOSTS", text)
-    text = re.sub(rf"\b(n[12]|linux|{re.escape(os.uname().nodename.split('.')[0])})\b *", "HOST ", text)
-    text = re.sub(r"\b(golden|linux)\b", "CLUSTER", text)
+    text = re.sub(rf"\b(n[12]|golden|{re.escape(os.uname().nodename.split('.')[0])})\b( *)", lambda match: "HOST" + match.group(2)[:1], text)
+    text = re.sub(r"(batch job|job allocation|[Jj]ob) \d{3,}", r"\1 N", text)
     return "\n".join(line.rstrip() for line in text.split("\n"))
 
 

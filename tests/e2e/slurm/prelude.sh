@@ -65,15 +65,11 @@ held() {
 # keep OPTION...: submits a held job and leaves it.
 keep() { submit -H -o out "$@"; }
 
-# pends OPTION...: submits, waits for a reason, shows it, cancels.
+# pends OPTION...: submits, shows state and reason when the scheduler has looked at it, cancels.
 pends() {
   submit -o out "$@" || return
-  local step reason
-  for step in $(seq 50); do
-    reason=$(squeue -h -j "$id" -o '%T %r')
-    case "$reason" in *None|"PENDING Priority"|"") sleep 0.2 ;; *) break ;; esac
-  done
-  echo "$reason"
+  sleep 3
+  squeue -h -j "$id" -o '%T %r'
   scancel "$id"
 }
 

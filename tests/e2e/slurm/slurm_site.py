@@ -15,9 +15,9 @@ from muster_server import Server  # noqa: E402
 USER = pwd.getpwuid(os.getuid()).pw_name
 # Variables of a caller's own Slurm or Muster must not reach the commands.
 FOREIGN = ("SLURM_", "SBATCH_", "SRUN_", "SALLOC_", "SQUEUE_", "SACCT_", "SINFO_", "SCANCEL_", "SCONTROL_", "MUSTER_T")
-MEMBER = "golden"
-# As scripts/slurm-golden.sh: two nodes of 8 CPUs, 16000 MB and 4 GPUs.
-FLAGS = ["--local-cluster", f"{MEMBER},cpu=16,memory=32000Mi,nvidia.com/gpu=8"]
+# As scripts/slurm-golden.sh: two nodes of 8 CPUs, 16000 MB and 4 GPUs. Each is a member, and so a cluster of its own.
+NODES = ("n1", "n2")
+FLAGS = [word for node in NODES for word in ("--local-cluster", f"{node},cpu=8,memory=16000Mi,nvidia.com/gpu=4")]
 
 
 def cluster_queue(name):
@@ -76,7 +76,7 @@ def clean_environment():
 
 
 class Muster(Server):
-    """A musterd with the member `golden`, the partitions main (default) and short, the accounts proj and other, the QOS normal, high, tight."""
+    """A musterd with the members n1 and n2, the partitions main (default) and short, the accounts proj and other, the QOS normal, high, tight."""
 
     def __init__(self, flags=None):
         super().__init__(flags or FLAGS)
@@ -84,7 +84,7 @@ class Muster(Server):
     def environment(self):
         clean = clean_environment()
         return dict(clean, MUSTER_URL=self.url(), HOME=self.dir, MUSTER_GRPC=f"127.0.0.1:{self.grpc_port}", USER=USER, LOGNAME=USER,
-                    CLUSTER=MEMBER, PATH=f"{BIN}/slurm:{BIN}:{clean['PATH']}", PYTHONDONTWRITEBYTECODE="1")
+                    CLUSTER=NODES[0], PATH=f"{BIN}/slurm:{BIN}:{clean['PATH']}", PYTHONDONTWRITEBYTECODE="1")
 
     def start(self):
         super().start()
