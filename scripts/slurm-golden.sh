@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # A small real Slurm on this machine, to compare Muster's Slurm commands with: Debian's ordinary packages, slurmdbd on a MariaDB of its own, two nodes
-# (n1, n2) of 8 CPUs, 16,000 MB and 4 GPUs that are ordinary files, two partitions (main, and short with limits), a licence, features, accounts, QOS.
+# (n1, n2) of 8 CPUs, 16,000 MB and 4 GPUs that are not there, two partitions (main, and short with limits), a licence, features, accounts, QOS.
 # Jobs really run, as whoever submits them. Everything is kept below DIR and listens on 127.0.0.1 only.
 #   scripts/slurm-golden.sh start DIR    installs what is missing, starts; a running one is left as it is
 #   scripts/slurm-golden.sh env DIR      prints shell lines that make the ordinary commands talk to it
@@ -53,6 +53,7 @@ write_configuration() {
   read -r ctl dbd sql node1 node2 < <(free_ports 5)
   echo "$sql" >"$run/mariadb.port"
   cat >"$etc/slurm.conf" <<CONF
+FirstJobId=4001
 ClusterName=golden
 SlurmctldHost=$machine(127.0.0.1)
 SlurmctldPort=$ctl
@@ -99,7 +100,7 @@ NodeName=n2 NodeHostName=$machine NodeAddr=127.0.0.1 Port=$node2 Feature=x86 Gre
 PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE DefaultTime=60 State=UP
 PartitionName=short Nodes=ALL MaxTime=10 DefaultTime=5 MaxNodes=1 State=UP
 CONF
-  echo "Name=gpu Type=a100 File=$dir/dev/gpu[0-3]" >"$etc/gres.conf"
+  echo "Name=gpu Type=a100 Flags=nvidia_gpu_env File=$dir/dev/gpu[0-3]" >"$etc/gres.conf"
   cat >"$etc/slurmdbd.conf" <<CONF
 AuthType=auth/munge
 AuthInfo=socket=$run/munge.sock
@@ -180,7 +181,9 @@ start() {
   # The daemons look at their own program name, and Debian's programs have another.
   local daemon
   for daemon in slurmctld slurmd slurmstepd; do ln -sf "/usr/sbin/$daemon-wlm" "$dir/bin/$daemon"; done
-  touch "$dir"/dev/gpu{0,1,2,3}
+  # A GPU is any device file: each is /dev/null under a name with its number.
+  local gpu
+  for gpu in 0 1 2 3; do ln -sf /dev/null "$dir/dev/gpu$gpu"; done
   [ -s "$etc/slurm.conf" ] || write_configuration
   eval "$(print_environment)"
   start_munge

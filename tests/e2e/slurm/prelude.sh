@@ -14,7 +14,7 @@ submit() {
 }
 
 # state: the states of the job, each once.
-state() { squeue -h -j "$id" -t all -o %T | sort -u | tr '\n' ' '; }
+state() { [ -z "$id" ] || squeue -h -j "$id" -t all -o %T | sort -u | tr '\n' ' '; }
 
 # until_state STATE: waits until the job is in it, at most 30 s.
 until_state() {

@@ -63,7 +63,8 @@ class GoldenCorpus(unittest.TestCase):
                 want, got = expected(name, self.want[section][name]), self.got[section][name]
                 if want != got:
                     wrong.append(shown(name, shell, want, got))
-        self.assertFalse(wrong, f"{len(wrong)} answers differ\n" + "\n".join(wrong))
+        if wrong:
+            self.fail(f"{len(wrong)} answers differ\n" + "\n".join(wrong))
 
     def test_the_lists_of_differences_are_short_and_needed(self):
         self.assertLessEqual(len(differences.OTHER), 10)
