@@ -20,11 +20,13 @@ NODES = ("n1", "n2")
 FLAGS = [word for node in NODES for word in ("--local-cluster", f"{node},cpu=8,memory=16000Mi,nvidia.com/gpu=4")]
 
 
-def cluster_queue(name):
+def cluster_queue(name, requeue_wait=""):
+    """requeue_wait: of a requeued job; Slurm's two minutes unless given."""
+    waits = f', annotations: {{muster.io/requeue-wait: "{requeue_wait}"}}' if requeue_wait else ""
     return f"""
 apiVersion: kueue.x-k8s.io/v1beta1
 kind: ClusterQueue
-metadata: {{name: {name}}}
+metadata: {{name: {name}{waits}}}
 spec:
   cohort: lab
   namespaceSelector: {{}}
@@ -49,9 +51,10 @@ description: {name}
 """
 
 
-QUEUES = "---".join([
+def queues(requeue_wait=""):
+    return "---".join([
     "\napiVersion: kueue.x-k8s.io/v1beta1\nkind: ResourceFlavor\nmetadata: {name: standard}\nspec: {}\n",
-    cluster_queue("proj"), cluster_queue("other"), priority_class("normal", 0), priority_class("high", 100), priority_class("tight", 0),
+    cluster_queue("proj", requeue_wait), cluster_queue("other"), priority_class("normal", 0), priority_class("high", 100), priority_class("tight", 0),
     """
 apiVersion: kueue.x-k8s.io/v1beta1
 kind: LocalQueue
@@ -78,8 +81,9 @@ def clean_environment():
 class Muster(Server):
     """A musterd with the members n1 and n2, the partitions main (default) and short, the accounts proj and other, the QOS normal, high, tight."""
 
-    def __init__(self, flags=None):
+    def __init__(self, flags=None, requeue_wait=""):
         super().__init__(flags or FLAGS)
+        self.queues = queues(requeue_wait)
 
     def environment(self):
         clean = clean_environment()
@@ -88,7 +92,7 @@ class Muster(Server):
 
     def start(self):
         super().start()
-        self.run(f"{BIN}/muster", "apply", "-f", "-", stdin=QUEUES)
+        self.run(f"{BIN}/muster", "apply", "-f", "-", stdin=self.queues)
         return self
 
     def burn(self, count):
