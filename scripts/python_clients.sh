@@ -7,7 +7,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 packages="kubernetes==37.0.2 openapi-spec-validator==0.9.0 oidc-provider-mock==0.3.4"
 case "${1:-}" in
   "") ;;
-  slurm) packages="submitit==1.5.4 hydra-core==1.3.2 hydra-submitit-launcher==1.2.0 dask-jobqueue==0.9.0 simple_slurm==0.3.6 clusterfutures==0.5" ;;
+  slurm) packages="submitit==1.5.4 hydra-core==1.3.2 hydra-submitit-launcher==1.2.0 dask==2026.8.0 distributed==2026.8.0 dask-jobqueue==0.9.0 simple_slurm==0.3.6 clusterfutures==0.5" ;;
   *) echo "python_clients.sh: unknown argument $1" >&2; exit 2 ;;
 esac
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/muster/python-clients
