@@ -89,6 +89,10 @@ class SchedulerService {
   /// waits in a ClusterQueue that leaves the choice to others (dispatch mode External).
   void NominateClusters(const auth::Principal& who, const std::string& id,
                         std::vector<std::string> clusters, Callback<JobPtr> done);
+  /// When a job would start if it were submitted now, judged as a submission is; nothing is
+  /// submitted. Of an array the first task.
+  Result<SubmissionEstimate> EstimateSubmission(const auth::Principal& who,
+                                                SubmitRequest request) const;
   /// Computed from the published view within the limits::kExplain* bounds.
   Result<JobExplanation> Explain(const auth::Principal& who, const std::string& id) const;
   Result<std::vector<Event>> JobEvents(const auth::Principal& who, const std::string& id) const;
