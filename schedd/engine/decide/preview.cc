@@ -7,7 +7,6 @@
 // Waiting jobs are offered whether they are parked or not, because the edit is there to move them.
 // The result is an estimate: jobs that arrive meanwhile, and ends, are not in it.
 #include <algorithm>
-
 #include <set>
 
 #include "schedd/base/limits.h"
