@@ -1,7 +1,7 @@
 // Use cases that read and steer one job: find it, change its state, its events, attempts and
 // manifest. Holds these methods of SchedulerService.
 //
-// A job is named by its number, by its uid, or by NAMESPACE/NAME. A name means the one job of that
+// A job is named by its number, by its uid, as ARRAY_INDEX, or by NAMESPACE/NAME. A name means the one job of that
 // name that has not ended, else the only ended one; for a batch script --job-name counts as well.
 // If several jobs qualify, the answer is 409 with their numbers. Jobs that have left memory are
 // read from the store (blocking).
@@ -19,6 +19,7 @@
 
 #include "api/service/actor.h"
 #include "api/service/job_rights.h"
+#include "api/service/operators.h"
 #include "api/service/post_command.h"
 #include "api/service/resource_refs.h"
 #include "api/service/scheduler_service.h"
@@ -70,6 +71,14 @@ auth::Verb VerbOf(JobVerb verb) {
                                                               : auth::Verb::kUpdate;
 }
 
+// What of a verb only operators may do; null: nothing.
+const char* LeftToOperators(JobVerb verb, const VerbOptions& options) {
+  if (verb == JobVerb::kSuspend) return "suspend jobs";
+  if (verb == JobVerb::kResume) return "resume jobs";
+  return verb == JobVerb::kHold && options.by_admin ? "hold a job so that its user cannot release it"
+                                                    : nullptr;
+}
+
 // A batch script gets its name from the engine, after its manifest was written.
 void SetName(const JobRecord& job, json::value* manifest) {
   if (!manifest->is_object()) return;
@@ -116,12 +125,14 @@ Result<JobPtr> SchedulerService::FindJobByName(const std::string& ns, const std:
 }
 
 Result<JobPtr> SchedulerService::FindJob(const std::string& id, const JobTest& seen) const {
-  // A number, then a uid, then NAMESPACE/NAME: the first form that the text has.
+  // A number, then tasks of an array, then a uid, then NAMESPACE/NAME: the first form that the text
+  // has.
   std::int64_t number = 0;
   const char* end = id.data() + id.size();
   const auto parsed = std::from_chars(id.data(), end, number);
   if (parsed.ec == std::errc() && parsed.ptr == end && number > 0)
     return FindJobById(JobId{number});
+  if (const auto tasks = ParseTaskIds(id)) return FindTask(id, *tasks, seen);
   Uid uid;
   if (Uid::Parse(id, &uid)) {
     const Result<JobId> found = store_.FindJob(uid);
@@ -260,12 +271,28 @@ void SchedulerService::PostVerb(const auth::Principal& who, JobVerb verb, JobId 
 }
 
 void SchedulerService::ChangeJob(const auth::Principal& who, const std::string& id, JobVerb verb,
-                                 Callback<JobPtr> done) {
+                                 Callback<JobPtr> done, VerbOptions options) {
   const Result<WorldViewPtr> view = ReadyView();
   if (!view.ok()) return done(view.error());
+  if (const auto tasks = ParseTaskIds(id))
+    return ChangeTasks(who, *tasks, VerbOf(verb), verb, std::move(done));
   const Result<JobPtr> job = JobFor(who, id, VerbOf(verb));
   if (!job.ok()) return done(job.error());
-  PostVerb(who, verb, (*job)->id, std::move(done));
+  if (const char* what = LeftToOperators(verb, options); what != nullptr) {
+    const Status may = MustBeOperator(authorizer_, who, (*job)->cluster_queue, what);
+    if (!may.ok()) return done(may.error());
+  }
+  JobCommand command;
+  command.actor = ActorOf(who);
+  command.verb = verb;
+  command.id = (*job)->id;
+  command.hold = options.hold;
+  command.special_exit = options.special_exit;
+  command.by_operator = options.by_admin;
+  // Asked only where the answer counts.
+  if (verb == JobVerb::kRelease && BatchStateOf(**job).held_by_admin)
+    command.by_operator = IsOperator(authorizer_, who, (*job)->cluster_queue);
+  PostCommand<JobPtr>(engine_, std::move(command), std::move(done));
 }
 
 Result<std::vector<Event>> SchedulerService::JobEvents(const auth::Principal& who,

@@ -17,10 +17,12 @@
 
 #include "api/auth/audit_sink.h"
 #include "api/auth/rate_limiter.h"
+#include "api/service/array_ids.h"
 #include "api/service/job_explanation.h"
 #include "api/service/list_jobs.h"
 #include "api/service/pod_set_cache.h"
 #include "api/service/service_types.h"
+#include "api/service/step_pages.h"
 #include "backends/backend.h"
 #include "backends/member_queues.h"
 #include "schedd/engine/engine.h"
@@ -32,6 +34,13 @@ namespace muster::api {
 
 /// Finds the backend that runs a cluster's attempts (Dispatcher::BackendOf).
 using BackendLookup = std::function<Backend*(const std::string& cluster)>;
+
+/// A job that runs, and where.
+struct RunningAttempt {
+  JobPtr job;
+  DispatchKey key;
+  Backend* backend = nullptr;
+};
 
 /// A question about a job.
 using JobTest = std::function<bool(const JobRecord& job)>;
@@ -67,7 +76,13 @@ class SchedulerService {
                                   const std::string& workload, PathAsk ask = {}) const;
   Result<JobPage> ListJobs(const auth::Principal& who, const JobFilter& filter,
                            const std::string& page_token, std::size_t limit) const;
+  /// kPermissionDenied besides for what only operators may (rule B33): suspend, resume, and a hold
+  /// that only they release.
   void ChangeJob(const auth::Principal& who, const std::string& id, JobVerb verb,
+                 Callback<JobPtr> done, VerbOptions options = {});
+  /// Changes a batch script after its submission (scontrol update; rule B33). `fields` is an object
+  /// of the fields that change. Errors name the field. Blocking.
+  void UpdateJob(const auth::Principal& who, const std::string& id, const json::object& fields,
                  Callback<JobPtr> done);
   /// Members whose own queues are asked to admit the job, in order; they replace the earlier ones.
   /// kInvalidArgument names each member that runs no queue; kFailedPrecondition unless the job
@@ -93,6 +108,22 @@ class SchedulerService {
   /// Of jobs that a list of ListRule::kAccounting or GetJob has answered with.
   Result<std::vector<AttemptRecord>> Attempts(const auth::Principal& who,
                                               const std::vector<JobPtr>& jobs) const;
+  /// The steps of a batch script (rule B53), page by page; at most limits::kStepItems a page, which
+  /// is what `limit` 0 gives.
+  Result<StepPage> JobSteps(const auth::Principal& who, const std::string& id,
+                            const std::string& page_token, std::size_t limit) const;
+  /// The same of many jobs. Jobs that do not exist, or that the caller may not see, are left out.
+  Result<StepPage> StepsOf(const auth::Principal& who, const std::vector<JobId>& jobs,
+                           const std::string& page_token, std::size_t limit) const;
+  /// Sends a signal to processes of a running job; asks what cancelling it asks.
+  /// kFailedPrecondition if it does not run; kUnimplemented where its member has no such call.
+  /// Answers with the job.
+  void SignalJob(const auth::Principal& who, const std::string& id, const SignalOrder& order,
+                 Callback<JobPtr> done);
+  /// Writes a line of text to the standard error of a running job; asks for update. Errors as those
+  /// of SignalJob.
+  void NotifyJob(const auth::Principal& who, const std::string& id, std::string message,
+                 Callback<JobPtr> done);
   Result<std::vector<PodStatus>> Pods(const auth::Principal& who, const std::string& id) const;
   Result<shapes::ContainersBySet> Containers(const auth::Principal& who,
                                              const std::string& id) const;
@@ -220,10 +251,16 @@ class SchedulerService {
   /// `seen` tells of which jobs the caller may learn by a name.
   Result<JobPtr> FindJob(const std::string& id, const JobTest& seen) const;
   Result<JobPtr> FindJobById(JobId id) const;
+  /// The record that an array's task is in. `id`: as the caller wrote it.
+  Result<JobPtr> FindTask(const std::string& id, const TaskIds& ids, const JobTest& seen) const;
+  void ChangeTasks(const auth::Principal& who, const TaskIds& ids, auth::Verb right, JobVerb verb,
+                   Callback<JobPtr> done);
   Result<JobPtr> FindJobByName(const std::string& ns, const std::string& name,
                                const JobTest& seen) const;
   Result<JobPtr> FindJobByWorkload(const std::string& ns, const std::string& workload) const;
   void PostVerb(const auth::Principal& who, JobVerb verb, JobId id, Callback<JobPtr> done);
+  /// Done if every job that these dependencies name exists and `who` may see it (rule B31).
+  Status CheckDependencies(const auth::Principal& who, const BatchState& state) const;
   /// Asks the member that has the job's latest attempt; empty if no attempt reached a member.
   template <class Item>
   Result<std::vector<Item>> OfMember(
@@ -232,6 +269,9 @@ class SchedulerService {
   /// The attempt whose pods and logs a caller means: the current or the last one.
   Result<DispatchKey> LatestAttempt(const JobRecord& job) const;
   Result<Backend*> BackendOf(const DispatchKey& key) const;
+  /// A job that runs, if the caller may do this to it.
+  Result<RunningAttempt> RunningJob(const auth::Principal& who, const std::string& id,
+                                    auth::Verb verb) const;
 
   Engine& engine_;
   Store& store_;

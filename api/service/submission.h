@@ -25,8 +25,8 @@ using shapes::QueueChoice;
 using shapes::ResolveNamespace;
 using shapes::ResolveQueue;
 
-/// Bytes of all manifests of one array, and of all jobs of one apply: 1,000 tasks of a 64 KiB
-/// script. They are in memory until the store has them.
+/// Bytes of all manifests of one apply: 1,000 jobs of 64 KiB. They are in memory until the store
+/// has them.
 inline constexpr std::size_t kArrayBytes = 64 << 20;
 
 /// Not thread-safe; made for one request. The authorizer is asked who may exceed the namespace's
@@ -49,8 +49,8 @@ class SubmissionBuilder {
     now_ = now;
   }
 
-  /// One submission, or one for each task of an array script. The engine names a batch script that
-  /// has no name. `ns` is the path's namespace, "" for none. `idempotency_key` "" for none.
+  /// One submission; an array is one too. The engine names a batch script that has no name. `ns` is
+  /// the path's namespace, "" for none. `idempotency_key` "" for none.
   Result<std::vector<Submission>> Build(const std::string& ns, json::value body,
                                         const std::string& idempotency_key);
   /// The same for a manifest that ParseJob has already read.
@@ -58,7 +58,7 @@ class SubmissionBuilder {
 
  private:
   Result<std::shared_ptr<JobRecord>> Draft(const std::string& ns, shapes::ParsedJob* parsed);
-  Result<std::vector<Submission>> ExpandArray(const JobRecord& base, const json::value& manifest);
+  Status TakeArray(JobRecord* draft);
   void Name(JobRecord* draft, const shapes::ParsedJob& parsed);
 
   const ConfigView& config_;

@@ -85,10 +85,11 @@ void SchedulerService::SubmitAll(const auth::Principal& who, SubmitRequest reque
   const JobRecord& first = *jobs->front().draft;
   const Status may = MaySubmitBuilt(authorizer_, who, asked, first);
   if (!may.ok()) return done(may.error());
+  const Status parents = CheckDependencies(who, BatchStateOf(first));
+  if (!parents.ok()) return done(parents.error());
   if (jobs->size() > 1) {
     if (const Status rate = TakeRate(who, jobs->size() - 1); !rate.ok()) return done(rate.error());
   }
-  // The tasks of an array have the same pods, so the first stands for all.
   if (const Status fits = RefuseNeverFits(**view, first); !fits.ok()) return done(fits.error());
   PostSubmissions(who, std::move(*jobs), [done = std::move(done)](Result<SubmitResults> results) {
     done(AllOrFirstError(std::move(results)));
@@ -136,12 +137,13 @@ void SchedulerService::SubmitBatch(const auth::Principal& who, std::string ns,
       allowed = asked;
     }
     Result<std::vector<Submission>> built = builder.Build(ns, std::move(bodies[i]), "");
-    if (built.ok() && built->size() != 1) {
-      built = InvalidField("array", "an array cannot be an item of a batch; submit it on its own");
-    }
     if (built.ok()) {
       const Status may = MaySubmitBuilt(authorizer_, who, asked, *built->front().draft);
       if (!may.ok()) built = may.error();
+    }
+    if (built.ok()) {
+      const Status parents = CheckDependencies(who, BatchStateOf(*built->front().draft));
+      if (!parents.ok()) built = parents.error();
     }
     if (built.ok()) {
       const Status fits = RefuseNeverFits(**view, *built->front().draft);

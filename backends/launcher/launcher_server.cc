@@ -168,6 +168,8 @@ class LauncherServer::Impl final : public ObservationSink {
   bool Facts(const launcher::SessionPtr& session, const launcher::pb::Request& request);
   bool Pods(const launcher::SessionPtr& session, const launcher::pb::Request& request);
   bool ReadLog(const launcher::SessionPtr& session, const launcher::pb::Request& request);
+  bool Signal(const launcher::SessionPtr& session, const launcher::pb::Request& request);
+  bool Notify(const launcher::SessionPtr& session, const launcher::pb::Request& request);
   void Report(const launcher::pb::ToDaemon& what);
 
   Backend& backend_;
@@ -334,6 +336,12 @@ bool LauncherServer::Impl::Handle(const SessionPtr& session, const std::string& 
     case pb::Request::kReadLog:
       sound = ReadLog(session, request);
       break;
+    case pb::Request::kSignal:
+      sound = Signal(session, request);
+      break;
+    case pb::Request::kNotify:
+      sound = Notify(session, request);
+      break;
     case pb::Request::CALL_NOT_SET:
       break;
   }
@@ -387,8 +395,9 @@ bool LauncherServer::Impl::Ensure(const SessionPtr& session, const pb::Request& 
 
 bool LauncherServer::Impl::Remove(const SessionPtr& session, const pb::Request& request) {
   const std::optional<DispatchKey> key = KeyFrom(request.remove().key());
-  if (!key) return false;
-  backend_.Remove(*key, launcher::PolicyFrom(request.remove().policy()),
+  const std::optional<RemovePolicy> policy = launcher::PolicyFrom(request.remove().policy());
+  if (!key || !policy) return false;
+  backend_.Remove(*key, *policy,
                   [session, id = request.id()](Result<RemovalResult> result) {
     Answer<RemovalResult>(*session, id, result, [](const RemovalResult& done, pb::Answer* out) {
       out->set_existed(done.existed);
@@ -442,6 +451,25 @@ bool LauncherServer::Impl::ReadLog(const SessionPtr& session, const pb::Request&
   };
   if (!readers_.Post([this, key, query, answer] { answer(backend_.ReadLog(*key, query)); }))
     answer(Overloaded("the local member has too much to do", 1000));
+  return true;
+}
+
+bool LauncherServer::Impl::Signal(const SessionPtr& session, const pb::Request& request) {
+  const std::optional<DispatchKey> key = KeyFrom(request.signal().key());
+  const std::optional<SignalOrder> order = launcher::SignalFrom(request.signal());
+  if (!key || !order) return false;
+  backend_.Signal(*key, *order, [session, id = request.id()](Result<Done> result) {
+    Answer<Done>(*session, id, result, [](const Done&, pb::Answer*) {});
+  });
+  return true;
+}
+
+bool LauncherServer::Impl::Notify(const SessionPtr& session, const pb::Request& request) {
+  const std::optional<DispatchKey> key = KeyFrom(request.notify().key());
+  if (!key) return false;
+  backend_.Notify(*key, request.notify().line(), [session, id = request.id()](Result<Done> result) {
+    Answer<Done>(*session, id, result, [](const Done&, pb::Answer*) {});
+  });
   return true;
 }
 

@@ -16,7 +16,7 @@
 
 #include "clients/lib/job_view.h"
 #include "clients/lib/visible_text.h"
-#include "schedd/shapes/batch/batch_manifest.h"
+#include "schedd/shapes/batch/array_spec.h"
 
 namespace muster::slurm {
 
@@ -171,10 +171,10 @@ std::optional<JobSpec> ParseJobSpec(std::string_view text) {
   std::string_view tasks = text.substr(split + 1);
   if (tasks == "*") return out;
   if (tasks.starts_with('[') && tasks.ends_with(']')) tasks = tasks.substr(1, tasks.size() - 2);
-  Result<std::vector<std::int32_t>> parsed = shapes::ParseArraySpec(tasks);
+  const Result<shapes::ArraySpec> parsed = shapes::ParseArraySpec(tasks);
   if (!parsed.ok()) return std::nullopt;
   out.tasks_only = true;
-  out.tasks = std::move(parsed).value();
+  out.tasks = TasksOf(parsed->tasks);
   return out;
 }
 

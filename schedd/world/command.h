@@ -11,6 +11,7 @@
 #include "backends/backend.h"
 #include "schedd/store/store.h"
 #include "schedd/world/actor.h"
+#include "schedd/world/job_update.h"
 #include "schedd/world/job_verb.h"
 #include "schedd/world/object_change.h"
 #include "schedd/world/world_view.h"
@@ -26,8 +27,6 @@ struct Submission {
   std::optional<IdempotencyKey> idempotency;
   /// Of the configuration by which the draft was made.
   std::int64_t config_version = 0;
-  /// If set, the tasks of one array share the id of the command's first submission.
-  bool array_task = false;
 };
 /// `replayed`: the job was there already, under the same idempotency key.
 struct SubmittedJob {
@@ -46,8 +45,26 @@ struct JobCommand {
   Actor actor;
   JobVerb verb = JobVerb::kCancel;
   JobId id;
-  /// kNotFound; kFailedPrecondition if the job's state does not allow the verb.
+  /// kNotFound; kFailedPrecondition if the job's state does not allow the verb; kPermissionDenied
+  /// for the release of an operator's hold by somebody else.
   Callback<JobPtr> done;
+  /// kHold: only an operator releases it; kRelease: the caller is one.
+  bool by_operator = false;
+  /// kRequeue: it comes back held, and is marked (State=SpecialExit).
+  bool hold = false, special_exit = false;
+};
+
+/// kNotFound; kAborted for a stale version; kFailedPrecondition or kInvalidArgument, naming the
+/// field, for what may not change in the job's state.
+struct UpdateJobCommand {
+  Actor actor;
+  JobId job;
+  JobUpdate update;
+  /// The names of the fields, for the audit trail.
+  std::string fields;
+  Callback<JobPtr> done;
+  /// If set, these tasks of array `id`, waiting or not, instead of job `id`.
+  TaskRanges tasks = {};
 };
 
 /// All changes or none. Fields of an error name the change's index as `documents[i]`.
@@ -239,6 +256,6 @@ using Command =
                  FactsCommand, EnsuredCommand, RemovedCommand, ConfirmedCommand, ListedCommand,
                  CordonCommand, DrainCommand, FenceCommand, CollectCommand, ReplaceJobCommand,
                  SetCheckStatusCommand, SetCheckActiveCommand, ChangeJobCommand, RecordWorksCommand,
-                 NominateCommand, ChooseMemberCommand, AuditCommand>;
+                 NominateCommand, ChooseMemberCommand, UpdateJobCommand, AuditCommand>;
 
 }  // namespace muster

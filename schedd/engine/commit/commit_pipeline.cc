@@ -15,6 +15,7 @@
 
 #include <algorithm>
 
+#include "schedd/base/limits_slurm_steps_store.h"
 #include "schedd/engine/commit/write_errors.h"
 #include "schedd/engine/context/audit_rows.h"
 #include "schedd/telemetry/log.h"
@@ -59,6 +60,10 @@ bool CommitPipeline::MayDecide() const {
 // A decision writes about one job row and one dispatch row; the larger number of the two counts.
 std::size_t CommitPipeline::Room() const {
   return pace_.RoomAfter(std::max(tx_.jobs.size(), tx_.dispatches.size()));
+}
+
+std::size_t CommitPipeline::StepRoom() const {
+  return limits::kStepRows - std::min(limits::kStepRows, tx_.steps.size());
 }
 
 // Three cases: rows are sent; a transaction without rows is sent anyway if the lead has to be
@@ -152,6 +157,13 @@ void CommitPipeline::Absorb(const Transaction& done, std::int64_t last_seq) {
     Answer([waiter] { waiter(nullptr); });
   }
   due_.news.insert(due_.news.end(), done.events.begin(), done.events.end());
+  if (!done.news.empty()) {
+    const auto first = due_.news.end() - static_cast<std::ptrdiff_t>(done.events.size());
+    const auto at = first - due_.news.begin();
+    due_.news.insert(due_.news.end(), done.news.begin(), done.news.end());
+    std::sort(due_.news.begin() + at, due_.news.end(),
+              [](const Event& a, const Event& b) { return a.seq < b.seq; });
+  }
   // A commit before this one is lost: Recovery reads what the database has.
   if (failed_) return;
   committed_.last_seq = std::max(committed_.last_seq, last_seq);

@@ -12,6 +12,7 @@
 #include "schedd/engine/context/object_names.h"
 #include "schedd/engine/jobs/attempts.h"
 #include "schedd/engine/live/remote_objects.h"
+#include "schedd/lifecycle/batch_gates.h"
 
 namespace muster {
 namespace {
@@ -47,6 +48,7 @@ dispatch::Effect Attempts::Step(const DispatchKey& key, const dispatch::StepInpu
                                 const Observation* seen) {
   const DispatchRow* row = rows_.Find(key);
   if (row == nullptr) return dispatch::Effect::kNone;
+  if (seen != nullptr) NoteUse(*row, *seen);
   if (const JobPtr job = jobs_.Find(row->job);
       seen != nullptr && job != nullptr && EndsByMaximumTime(*job, *row, *seen)) {
     Deactivate(job, std::string(ReasonName(Reason::kMaximumExecutionTimeExceeded)));
@@ -60,6 +62,15 @@ dispatch::Effect Attempts::Step(const DispatchKey& key, const dispatch::StepInpu
   }
   ApplyEffect(result, seen);
   return result.effect;
+}
+
+// Before the step, which may end the attempt.
+void Attempts::NoteUse(const DispatchRow& row, const Observation& seen) {
+  if (seen.use == MeasuredUse{}) return;
+  const JobPtr job = jobs_.Find(row.job);
+  if (job != nullptr && IsDispatched(job->state) && CurrentKey(*job) == row.key &&
+      dispatch::IsOurs(row, seen))
+    jobs_.NoteUse(job->id, seen.use);
 }
 
 // A job whose attempt has another key is not concerned, but the last row that is Gone may end its
@@ -102,7 +113,7 @@ void Attempts::ApplyEffect(const dispatch::StepResult& result, const Observation
       if (changes::IsRequeuing(*job)) {
         RequeueStopped(job);
       } else {
-        End(job, JobEvent::kCancel, Reason::kCancelled, changes::StopText(*job), nullptr);
+        EndStopped(job, changes::StopText(*job));
       }
       break;
     case Effect::kRefused:
@@ -127,6 +138,12 @@ void Attempts::ApplyEffect(const dispatch::StepResult& result, const Observation
     case Effect::kForeign:
       break;
   }
+}
+
+// An attempt that was stopped for good is gone. Why it was stopped is in the record.
+void Attempts::EndStopped(const JobPtr& job, const std::string& message) {
+  const auto [failed, reason] = changes::EndOfStop(*job);
+  End(job, failed ? JobEvent::kFail : JobEvent::kCancel, reason, message, nullptr);
 }
 
 // A process that was killed for want of memory has not done its work, even if the member reports
@@ -183,7 +200,7 @@ OnClusterLost Attempts::PolicyOf(const DispatchRow& row) const {
 void Attempts::LeaveMember(const JobPtr& job, const dispatch::StepResult& result) {
   const std::string why = changes::StopText(*job);
   if (changes::IsCancelling(*job)) {
-    End(job, JobEvent::kCancel, Reason::kCancelled, why + "; " + result.message, nullptr);
+    EndStopped(job, why + "; " + result.message);
     return;
   }
   const ClusterLostPolicy policy = PolicyOf(result.row).policy;

@@ -29,6 +29,8 @@ class Attempts : public JobFollower {
   // --- attempts.cc
   /// Reserves quota as the plan says, and dispatches the job unless its admission checks are open.
   void Admit(const core::PlannedAdmission& admit);
+  /// The same for this record, which is the admitted entry's or was made for it.
+  void Admit(const JobPtr& before, const core::PlannedAdmission& admit);
   /// Dispatches a reserved job if nothing of its admission is open any more. Called when a check
   /// becomes ready or a placement complete.
   void GoOn(const JobPtr& reserved);
@@ -37,6 +39,9 @@ class Attempts : public JobFollower {
   /// Ends the attempt on its member; the record gives the reason until the attempt is proven gone.
   /// `keep_logs`: the object and its logs stay on the member.
   void Stop(const JobPtr& job, Reason reason, const std::string& message, bool keep_logs);
+  /// Sends a signal to all processes of the current attempt once the open transaction is durable.
+  /// It may be lost with this daemon.
+  void Signal(const JobRecord& job, int signal);
   /// The job ends for good. `seen`: the observation that reported the end; null if it ends without
   /// one.
   JobPtr End(const JobPtr& job, JobEvent how, Reason reason, const std::string& message,
@@ -79,7 +84,10 @@ class Attempts : public JobFollower {
   WallTime NextTry(const JobRecord& evicted, WallTime now);
 
   void ApplyEffect(const dispatch::StepResult& result, const Observation* seen);
+  void NoteUse(const DispatchRow& row, const Observation& seen);
   void Reclaim(JobId id, const Observation& seen);
+  void Continue(const JobRecord& job);
+  void EndStopped(const JobPtr& job, const std::string& message);
   void EndSucceeded(const JobPtr& job, const Observation& seen);
   void ShowStuck(const JobPtr& job, const dispatch::StepResult& result);
   void LeaveMember(const JobPtr& job, const dispatch::StepResult& result);

@@ -1,7 +1,8 @@
 // Reports of members about attempts. Each report becomes one step of the state machine of its row
-// (Attempts::Step). Reports wait in `reports_`, in the order of their arrival, and TakeSome takes
-// as many as the open transaction has room for, because each may write rows. The order matters: an
-// answer to a removal means something else before an observation than after it.
+// (Attempts::Step), after the steps of batch scripts that it tells of have become rows (rule B53).
+// Reports wait in `reports_`, in the order of their arrival, and TakeSome takes as many as the open
+// transaction has room for, because each may write rows. The order matters: an answer to a removal
+// means something else before an observation than after it.
 //
 // A complete list is compared with the rows (rule D18): each object in it becomes an observation of
 // its row; an object without a row, or one that is not its row's, goes to Orphans; a live row
@@ -9,7 +10,11 @@
 // before anything is lost.
 #include "schedd/engine/members/member_reports.h"
 
+#include <algorithm>
+
 #include "schedd/engine/context/object_names.h"
+#include "schedd/lifecycle/step_changes.h"
+#include "schedd/telemetry/log.h"
 
 namespace muster {
 namespace {
@@ -26,10 +31,13 @@ void MemberReports::Reset(std::set<std::string> unlisted) {
   lists_due_ = context_.clock.Now() + kListsWithinNs;
 }
 
-// Overloads below; each takes one kind of report.
+// Overloads below; each takes one kind of report. The steps that a report tells of come first: the
+// same report may end the attempt, which closes those that are open.
 bool MemberReports::TakeSome() {
   bool taken = false;
   while (!reports_.empty() && commits_.Room() > 0) {
+    const std::size_t step_room = commits_.StepRoom();
+    if (!TakeSteps(&reports_.front())) return taken || step_room > 0;
     const Command report = std::move(reports_.front());
     reports_.pop_front();
     std::visit(
@@ -40,6 +48,49 @@ bool MemberReports::TakeSome() {
     taken = true;
   }
   return taken;
+}
+
+// False if there are more than the open transaction has room for: then the report waits with the
+// rest of them for the next one.
+bool MemberReports::TakeSteps(Command* report) {
+  if (auto* const observed = std::get_if<ObservedCommand>(report))
+    return TakeSteps(&observed->observation);
+  if (auto* const listed = std::get_if<ListedCommand>(report)) {
+    return std::all_of(listed->observations.begin(), listed->observations.end(),
+                       [this](Observation& seen) { return TakeSteps(&seen); });
+  }
+  return true;
+}
+
+// The row says whose steps they are, not the report. Those of an attempt that has ended for its job
+// are closed with it.
+bool MemberReports::TakeSteps(Observation* seen) {
+  std::vector<StepRecord>& steps = seen->steps;
+  if (steps.empty()) return true;
+  const DispatchRow* row = rows_.Find(seen->key);
+  const JobPtr job = row == nullptr ? nullptr : jobs_.Find(row->job);
+  if (job == nullptr || !dispatch::IsOurs(*row, *seen)) {
+    steps.clear();
+    return true;
+  }
+  const WallTime now = context_.clock.WallNow();
+  const bool ended = !IsDispatched(job->state) || CurrentKey(*job) != row->key;
+  std::size_t taken = 0, refused = 0;
+  for (; taken < steps.size() && commits_.StepRoom() > 0; ++taken) {
+    StepRecord& step = steps[taken];
+    if (!changes::TakeReported(&step, job->id, row->key.attempt, now)) {
+      ++refused;
+      continue;
+    }
+    if (ended) changes::CloseUnended(&step, now);
+    commits_.tx().PutStep(std::move(step));
+  }
+  steps.erase(steps.begin(), steps.begin() + static_cast<std::ptrdiff_t>(taken));
+  if (refused > 0) {
+    Log(LogLevel::kWarning, "engine", "steps_refused",
+        {{"job", job->id.value}, {"count", static_cast<std::int64_t>(refused)}});
+  }
+  return steps.empty();
 }
 
 // Members that do not answer are not waited for, and after kListsWithinNs none is.

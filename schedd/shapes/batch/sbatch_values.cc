@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "schedd/shapes/batch/batch_amounts.h"
-#include "schedd/shapes/batch/batch_manifest.h"
+#include "schedd/shapes/batch/array_spec.h"
 #include "schedd/shapes/batch/sbatch_words.h"
 
 namespace muster::shapes {

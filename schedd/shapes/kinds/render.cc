@@ -11,6 +11,7 @@
 
 #include "schedd/model/member_labels.h"
 #include "schedd/model/member_queues.h"
+#include "schedd/shapes/batch/changed_spec.h"
 #include "schedd/shapes/kinds/shape_ops.h"
 #include "schedd/shapes/kinds/topology_affinity.h"
 #include "schedd/shapes/parts/metadata.h"
@@ -247,6 +248,7 @@ Result<RenderedJob> Render(const JobRecord& job, const json::value& manifest,
     return Internal("the stored manifest of job " + std::to_string(job.id.value) + " is no object");
   RenderedJob rendered;
   json::value copy = WithoutServerFields(manifest);
+  ShowChangedSpec(BatchStateOf(job).changed_spec, &copy);
   auto& object = copy.get_object();
   auto& metadata = MakeObjectAt(object, "metadata");
   std::string name = RemoteObjectOf(job).name;

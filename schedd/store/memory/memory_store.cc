@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "schedd/base/limits.h"
+#include "schedd/model/step_end.h"
 #include "schedd/store/new_job.h"
 
 namespace muster {
@@ -282,7 +283,9 @@ Result<CommitVersion> MemoryStore::CommitAll(const PlanCommit& commit) {
 // The order of the tables is that of QueueCommit in commit_encoding.cc. The audit log needs no undo
 // step, because no refusal can follow it.
 Status MemoryStore::Apply(const PlanCommit& commit, UndoLog* undo) {
-  Status status = ApplyJobs(commit, undo);
+  Status status = ApplyNewJobs(commit, undo);
+  if (!status.ok()) return status;
+  status = ApplyJobs(commit, undo);
   if (!status.ok()) return status;
   for (const UsageRow& row : commit.usage) {
     if (row.amount < 0) return Refused("quota usage cannot be negative");
@@ -290,6 +293,9 @@ Status MemoryStore::Apply(const PlanCommit& commit, UndoLog* undo) {
   }
   status = ApplyAttempts(commit, undo);
   if (!status.ok()) return status;
+  status = ApplySteps(commit, undo);
+  if (!status.ok()) return status;
+  CloseSteps(commit, undo);
   status = ApplyDispatches(commit, undo);
   if (!status.ok()) return status;
   ApplyObjects(commit, undo);
@@ -357,6 +363,24 @@ void MemoryStore::ForgetKeys(WallTime before, UndoLog* undo) {
 }
 
 // The refusals are the check constraints of table job_state.
+// Tasks of arrays. A taken name shows as a job that does not exist, as on PostgreSQL.
+Status MemoryStore::ApplyNewJobs(const PlanCommit& commit, UndoLog* undo) {
+  for (const JobPtr& job : commit.new_jobs) {
+    const NameKey name(job->ns, job->shape, job->name);
+    if (tables_.live_names.contains(name)) return Refused("a job of this change does not exist");
+    if (tables_.jobs.contains(job->id)) return Refused("the job number is taken");
+    if (tables_.uids.contains(job->uid)) return Refused("the job's uid is taken");
+    if (tables_.accept_seqs.contains(job->accept_seq)) return Refused("the event number is taken");
+    if (job->batch == nullptr || job->batch->array_job_id.value == 0)
+      return Refused("a job without a manifest is a task of an array");
+    Put(&tables_.jobs, job->id, StoredJob{job, ""}, undo);
+    Put(&tables_.live_names, name, job->id, undo);
+    Put(&tables_.uids, job->uid, job->id, undo);
+    Put(&tables_.accept_seqs, job->accept_seq, job->id, undo);
+  }
+  return Done{};
+}
+
 Status MemoryStore::ApplyJobs(const PlanCommit& commit, UndoLog* undo) {
   for (const JobPtr& job : commit.jobs) {
     const auto found = tables_.jobs.find(job->id);
@@ -401,6 +425,40 @@ Status MemoryStore::ApplyAttempts(const PlanCommit& commit, UndoLog* undo) {
     Put(&tables_.attempts, key, *attempt, undo);
   }
   return Done{};
+}
+
+// A step with an end time is closed and never changes again. The refusals are the constraints of
+// table steps.
+Status MemoryStore::ApplySteps(const PlanCommit& commit, UndoLog* undo) {
+  for (const StepRecord& step : commit.steps) {
+    if (!tables_.jobs.contains(step.job)) return Refused("the step's job does not exist");
+    if (step.attempt < 1) return Refused("attempts count from 1");
+    if (step.step < 0) return Refused("steps count from 0");
+    if (step.state < StepState::kRunning || step.state > StepState::kOutOfMemory)
+      return Refused("a step has no such state");
+    const StepKey key(step.job, step.attempt, step.step);
+    const auto found = tables_.steps.find(key);
+    if (found != tables_.steps.end() && found->second.end_time.set()) continue;
+    Put(&tables_.steps, key, step, undo);
+  }
+  return Done{};
+}
+
+void MemoryStore::CloseSteps(const PlanCommit& commit, UndoLog* undo) {
+  for (const AttemptRecord& attempt : commit.attempts) {
+    if (!attempt.end_time.set()) continue;
+    for (auto row = tables_.steps.lower_bound({attempt.job, attempt.attempt, 0});
+         row != tables_.steps.end() && std::get<0>(row->first) == attempt.job &&
+         std::get<1>(row->first) == attempt.attempt;
+         ++row) {
+      if (row->second.end_time.set()) continue;
+      StepRecord closed = row->second;
+      closed.end_time = std::max(attempt.end_time, closed.start_time);
+      closed.state = kUnendedStepState;
+      closed.exit_signal = kUnendedStepSignal;
+      Put(&tables_.steps, row->first, std::move(closed), undo);
+    }
+  }
 }
 
 // Of several rows of one attempt the last one counts; Claim orders the rest.

@@ -13,6 +13,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -71,12 +72,14 @@ class MemoryStore final : public Store {
               Callback<std::vector<Result<AcceptedJob>>> done) override;
   void Commit(Epoch epoch, PlanCommit commit, Callback<CommitVersion> done) override;
   Result<std::vector<std::string>> ReadManifests(const std::vector<JobId>& ids) override;
+  Result<std::vector<ArrayEnds>> ReadArrayEnds(const std::vector<JobId>& arrays) override;
   Result<std::vector<JobPtr>> ReadJobs(const JobQuery& query) override;
   Result<JobPtr> ReadJob(JobId id) override;
   Result<JobId> FindJob(const std::string& ns, ShapeKind shape, const std::string& name) override;
   Result<JobId> FindJob(Uid uid) override;
   Result<std::vector<Event>> ReadEvents(std::int64_t since, JobId job, std::size_t limit) override;
   Result<std::vector<AttemptRecord>> ReadAttempts(const std::vector<JobId>& ids) override;
+  Result<std::vector<StepRecord>> ReadSteps(const StepQuery& query) override;
   Result<std::vector<AuditRow>> ReadAudit(const AuditQuery& query) override;
   Result<AuditAnchor> ReadAuditAnchor() override;
   Result<std::vector<ObjectPtr>> ReadObjects(ObjectKind kind) override;
@@ -97,6 +100,7 @@ class MemoryStore final : public Store {
   using ObjectId = std::tuple<ObjectKind, std::string, std::string>;
   using UsageKey = std::tuple<std::string, std::string, std::string>;
   using DispatchId = std::pair<Uid, std::int32_t>;
+  using StepKey = std::tuple<JobId, std::int32_t, std::int32_t>;
   /// Everything that would be durable in a database.
   struct Tables {
     std::map<JobId, StoredJob> jobs;
@@ -108,6 +112,7 @@ class MemoryStore final : public Store {
     std::map<UsageKey, std::int64_t> usage;
     std::map<DispatchId, DispatchRow> dispatches;
     std::map<std::pair<JobId, std::int32_t>, AttemptRecord> attempts;
+    std::map<StepKey, StepRecord> steps;
     std::map<std::int64_t, Event> events;
     std::map<std::pair<std::string, std::string>, FairUseRow> fair_use;
     std::map<std::pair<std::string, std::string>, SetAsideObject> set_aside;
@@ -143,8 +148,12 @@ class MemoryStore final : public Store {
   Result<std::vector<Result<AcceptedJob>>> FindAccepted(const std::vector<NewJob>& jobs, bool last);
   Result<CommitVersion> CommitAll(const PlanCommit& commit);
   Status Apply(const PlanCommit& commit, UndoLog* undo);
+  Status ApplyNewJobs(const PlanCommit& commit, UndoLog* undo);
   Status ApplyJobs(const PlanCommit& commit, UndoLog* undo);
   Status ApplyAttempts(const PlanCommit& commit, UndoLog* undo);
+  Status ApplySteps(const PlanCommit& commit, UndoLog* undo);
+  /// Closes the steps that attempts of this commit have left open at their end.
+  void CloseSteps(const PlanCommit& commit, UndoLog* undo);
   Status ApplyDispatches(const PlanCommit& commit, UndoLog* undo);
   Status PutDispatch(const DispatchRow& row, UndoLog* undo);
   void ApplyObjects(const PlanCommit& commit, UndoLog* undo);
@@ -154,6 +163,7 @@ class MemoryStore final : public Store {
   void AppendAudit(const std::vector<AuditRow>& rows);
   void ForgetAudit(WallTime before);
   Status CheckReadable() const;
+  std::vector<ArrayEnds> EndsOf(const std::set<JobId>& arrays) const;
 
   const MemoryStoreOptions options_;
   mutable std::mutex mutex_;  // guards everything below

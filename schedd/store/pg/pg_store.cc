@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <set>
 #include <utility>
 
 #include "schedd/base/limits.h"
@@ -160,12 +161,14 @@ class PgStore final : public Store {
     writer_.Post(std::make_unique<CommitCall>(epoch, std::move(commit), std::move(done)));
   }
   Result<std::vector<std::string>> ReadManifests(const std::vector<JobId>& ids) override;
+  Result<std::vector<ArrayEnds>> ReadArrayEnds(const std::vector<JobId>& arrays) override;
   Result<std::vector<JobPtr>> ReadJobs(const JobQuery& query) override;
   Result<JobPtr> ReadJob(JobId id) override;
   Result<JobId> FindJob(const std::string& ns, ShapeKind shape, const std::string& name) override;
   Result<JobId> FindJob(Uid uid) override;
   Result<std::vector<Event>> ReadEvents(std::int64_t since, JobId job, std::size_t limit) override;
   Result<std::vector<AttemptRecord>> ReadAttempts(const std::vector<JobId>& ids) override;
+  Result<std::vector<StepRecord>> ReadSteps(const StepQuery& query) override;
   Result<std::vector<AuditRow>> ReadAudit(const AuditQuery& query) override;
   Result<AuditAnchor> ReadAuditAnchor() override;
   Result<std::vector<ObjectPtr>> ReadObjects(ObjectKind kind) override;
@@ -214,6 +217,25 @@ Status LoadPages(Exec exec, pg::Interner* interner, StoredWorld* loaded) {
     }
     if (static_cast<std::int64_t>(rows.size()) < kLoadPage) return Done{};
   }
+}
+
+std::vector<ArrayEnds> EndsOf(pqxx::transaction_base& snapshot, const std::vector<JobId>& arrays) {
+  std::vector<ArrayEnds> ends;
+  for (const pqxx::row& row : snapshot.exec_params(pg::sql::kReadArrayEnds, ArrayText(arrays))) {
+    ends.push_back({JobId{row[0].as<std::int64_t>()}, row[1].as<std::int64_t>(),
+                    row[2].as<std::int64_t>()});
+  }
+  return ends;
+}
+
+// The arrays of jobs that have not ended.
+std::vector<JobId> ArraysIn(const std::vector<JobPtr>& jobs) {
+  std::set<JobId> arrays;
+  for (const JobPtr& job : jobs) {
+    if (job->batch != nullptr && job->batch->array_job_id.value != 0 && !IsTerminal(job->state))
+      arrays.insert(job->batch->array_job_id);
+  }
+  return {arrays.begin(), arrays.end()};
 }
 
 // Works and resource snapshots: the state of configuration objects on member clusters.
@@ -267,6 +289,10 @@ Status LoadAll(pqxx::transaction_base& snapshot, Epoch epoch, WallTime finished_
       loaded->last_seq = std::max(loaded->last_seq, loaded->objects.back()->resource_version);
     }
   }
+  if (const std::vector<JobId> arrays = ArraysIn(loaded->jobs); !arrays.empty()) {
+    part_begins();
+    loaded->array_ends = EndsOf(snapshot, arrays);
+  }
   part_begins();
   for (const pqxx::row& row : snapshot.exec(pg::sql::kLoadUsage)) {
     loaded->usage.push_back(pg::UsageOfRow(row));
@@ -315,22 +341,34 @@ Result<std::vector<std::string>> PgStore::ReadManifests(const std::vector<JobId>
   });
 }
 
+Result<std::vector<ArrayEnds>> PgStore::ReadArrayEnds(const std::vector<JobId>& arrays) {
+  using Ends = std::vector<ArrayEnds>;
+  return Query<Ends>([&](pqxx::transaction_base& snapshot, Ends* ends) -> Status {
+    *ends = EndsOf(snapshot, arrays);
+    return Done{};
+  });
+}
+
 // Filters travel as texts, where null means that the filter is not set.
 Result<std::vector<JobPtr>> PgStore::ReadJobs(const JobQuery& query) {
   using Jobs = std::vector<JobPtr>;
   const std::string state = query.state ? std::to_string(static_cast<int>(*query.state)) : "";
   const std::string shape = query.shape ? std::to_string(static_cast<int>(*query.shape)) : "";
   const std::string ended = query.ended_since.set() ? std::to_string(query.ended_since.us) : "";
+  const std::string array = query.array.value != 0 ? std::to_string(query.array.value) : "";
+  const std::string array_task = query.array_task ? std::to_string(*query.array_task) : "";
   const JobVisibility* visible = query.visible.get();
   const std::string all = visible == nullptr ? "" : PlacesText(visible->all);
   const std::string own = visible == nullptr ? "" : PlacesText(visible->own);
   const std::string user = visible == nullptr ? "" : visible->user;
+  const std::string ids = query.ids.empty() ? "" : ArrayText(query.ids);
   return Query<Jobs>([&](pqxx::transaction_base& snapshot, Jobs* jobs) -> Status {
     pg::Interner interner;
     const pqxx::result rows = snapshot.exec_params(
         kReadJobs, query.after.value, Filter(query.ns), Filter(query.queue), Filter(query.user),
         Filter(state), Filter(shape), Filter(ended), query.include_deleted, Filter(query.name),
-        static_cast<std::int64_t>(query.limit), Filter(all), Filter(own), Filter(user));
+        static_cast<std::int64_t>(query.limit), Filter(all), Filter(own), Filter(user),
+        Filter(array), Filter(array_task), Filter(ids));
     for (const pqxx::row& row : rows) {
       Result<JobPtr> job = pg::JobOfRow(row, &interner);
       if (!job.ok()) return job.error();
@@ -396,6 +434,20 @@ Result<std::vector<AttemptRecord>> PgStore::ReadAttempts(const std::vector<JobId
       Result<AttemptRecord> attempt = pg::AttemptOfRow(row, &interner);
       if (!attempt.ok()) return attempt.error();
       attempts->push_back(std::move(attempt).value());
+    }
+    return Done{};
+  });
+}
+
+Result<std::vector<StepRecord>> PgStore::ReadSteps(const StepQuery& query) {
+  using Steps = std::vector<StepRecord>;
+  return Query<Steps>([&](pqxx::transaction_base& snapshot, Steps* steps) -> Status {
+    for (const pqxx::row& row : snapshot.exec_params(
+             pg::sql::kReadSteps, ArrayText(query.jobs), query.after_job.value, query.after_attempt,
+             query.after_step, static_cast<std::int64_t>(query.limit))) {
+      Result<StepRecord> step = pg::StepOfRow(row);
+      if (!step.ok()) return step.error();
+      steps->push_back(std::move(step).value());
     }
     return Done{};
   });
