@@ -49,8 +49,8 @@ class SubmissionBuilder {
     now_ = now;
   }
 
-  /// One submission. The engine names a batch script that has no name. `ns` is the path's namespace,
-  /// "" for none. `idempotency_key` "" for none.
+  /// One submission; an array is one too. The engine names a batch script that has no name. `ns` is
+  /// the path's namespace, "" for none. `idempotency_key` "" for none.
   Result<std::vector<Submission>> Build(const std::string& ns, json::value body,
                                         const std::string& idempotency_key);
   /// The same for a manifest that ParseJob has already read.

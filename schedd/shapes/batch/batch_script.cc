@@ -353,12 +353,10 @@ void VisitTemplates(json::object&, const TemplateVisitor&) {}
 void Prepare(json::object& manifest, const RenderContext& context,
              std::vector<RenderedObject>* dependents) {
   const JobRecord& job = context.job;
-  json::value copy = manifest;
-  json::object& stored = copy.as_object()["spec"].as_object();
-  stored = WithChangedFields(stored, BatchStateOf(job).changed_spec);
+  const json::value copy = manifest;
   Problems problems;
   const BatchSpec spec = ReadBatchSpec(Field(copy, &problems)["spec"]);
-  const json::object& own = stored;
+  const json::object& own = copy.at("spec").as_object();
   const std::string config_map = RemoteObjectOf(job).name + "-script";
   if (!spec.allocation_only) {
     json::object data = {{kScriptKey, own.at("script")}};

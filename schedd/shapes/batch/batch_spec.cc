@@ -261,19 +261,4 @@ bool IsShellFunction(std::string_view name) {
   });
 }
 
-// A field that was changed to null is taken away.
-json::object WithChangedFields(const json::object& spec, const std::string& changed_spec) {
-  if (changed_spec.empty()) return spec;
-  json::object merged = spec;
-  const auto changed = ParseJson(changed_spec);
-  if (!changed.ok() || !changed->is_object()) return merged;
-  for (const auto& field : changed->get_object()) {
-    if (field.value().is_null())
-      merged.erase(field.key());
-    else
-      merged[field.key()] = field.value();
-  }
-  return merged;
-}
-
 }  // namespace muster::shapes

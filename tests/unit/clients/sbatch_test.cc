@@ -329,7 +329,7 @@ TEST_F(Sbatch, SendsTheCallersWorld) {
   EXPECT_EQ(body.at("limits").as_object().size(), 1u);
   EXPECT_TRUE(body.at("limits").at("NOFILE").is_int64());
   EXPECT_TRUE(body.at("begin").as_string().ends_with("Z"));
-  EXPECT_EQ(body.at("submitLine"), "sbatch -N 2-4 --propagate=NOFILE "
+  EXPECT_EQ(body.at("submitLine").as_string(), "sbatch -N 2-4 --propagate=NOFILE "
                                    "--begin=2030-01-02T03:04:05 " + script_ + " a");
   EXPECT_FALSE(Body(1).contains("limits"));
   EXPECT_FALSE(Body(1).at("environment").as_object().contains("BASH_FUNC_module%%"));

@@ -93,7 +93,7 @@ TEST(BatchScript, AsksForWhatItsOptionsSay) {
       {"", "#SBATCH --mincpus=4\n", "main x1 cpu=4"},
       {"", "#SBATCH -N2 -L matlab:4\n", "main x2 cpu=1 license/matlab=2"},
       {"", "#SBATCH -n1\n#SBATCH hetjob\n#SBATCH -N2 -c2\n",
-       "main x1 cpu=1, component-1 x2 cpu=2"},
+       "main x1 cpu=1; component-1 x2 cpu=2"},
       {"gpus: 2", "#SBATCH --gres=gpu:4\n", "main x1 cpu=1 nvidia.com/gpu=2"},
       {"gpusPerTask: 2, tasks: 3", "", "main x1 cpu=3 nvidia.com/gpu=6"},
       {"", "#SBATCH --gpus-per-node=2\n", "main x1 cpu=1 nvidia.com/gpu=2"},
@@ -132,7 +132,7 @@ TEST(BatchScript, RefusesWrongFieldsAsTheCallerNamedThem) {
       {"limits: {FOO: 1}", "is no limit of a process"},
       {"components: [{queue: x}]", "unknown field"},
       {"wholeNode: {cpus: 1}", "wholeNode: unknown field"},
-      {"gpus: 2, gres: \"gpu:1\"", "gpus: asks for 2 GPUs, another option for 1"},
+      {"nodes: 1, gpus: 2, gres: \"gpu:1\"", "gpus: asks for 2 GPUs, another option for 1"},
       {"gpusPerTask: 2", "gpusPerTask: --gpus-per-task used without"},
       {"resources: {cpu: 2}, cpusPerTask: 2", "resources[cpu]: is given in two ways"},
       {"resources: {cpu: 0}", "resources[cpu]: must be greater than zero"},
@@ -164,7 +164,7 @@ TEST(BatchScript, RefusesWrongFieldsAsTheCallerNamedThem) {
 TEST(BatchScript, RefusesDirectivesInSbatchsWords) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"--frobnicate", "unrecognized option '--frobnicate'"},
-      {"--me=1", "option '--me' is ambiguous"},
+      {"--me=1", "option '--me=1' is ambiguous"},
       {"-y", "invalid option -- 'y'"},
       {"train.py", "Invalid directive found in batch script: train.py"},
       {"--time", "option '--time' requires an argument"},
