@@ -397,8 +397,7 @@ bool LauncherServer::Impl::Remove(const SessionPtr& session, const pb::Request& 
   const std::optional<DispatchKey> key = KeyFrom(request.remove().key());
   const std::optional<RemovePolicy> policy = launcher::PolicyFrom(request.remove().policy());
   if (!key || !policy) return false;
-  backend_.Remove(*key, *policy,
-                  [session, id = request.id()](Result<RemovalResult> result) {
+  backend_.Remove(*key, *policy, [session, id = request.id()](Result<RemovalResult> result) {
     Answer<RemovalResult>(*session, id, result, [](const RemovalResult& done, pb::Answer* out) {
       out->set_existed(done.existed);
     });

@@ -167,8 +167,7 @@ void Attempt::AdoptPods() {
     world_.shares.Have(state_.key.cluster, given.cpus, given.devices);
     pod->cpus = std::move(given.cpus);
     pod->devices = std::move(given.devices);
-    if (!WatchPod(pod.get()))
-      WakeAt(world_.options.clock->WallNow().Plus(kRetryUs));
+    if (!WatchPod(pod.get())) WakeAt(world_.options.clock->WallNow().Plus(kRetryUs));
   }
 }
 

@@ -134,8 +134,8 @@ class Attempt : public std::enable_shared_from_this<Attempt> {
   std::optional<TimerId> timer_;
   std::vector<Callback<RemovalResult>> waiting_;
   std::optional<Observation> reported_;
-  bool batch_ = false;               // its pods belong to a batch script
-  std::int64_t orders_ = 0;          // the number of the last order to a supervisor
+  bool batch_ = false;       // its pods belong to a batch script
+  std::int64_t orders_ = 0;  // the number of the last order to a supervisor
   // Of the steps of a batch script: the file that reports them, its watch, when it may be read
   // again and whether it has changed, and the steps that have not ended by it.
   std::optional<StepFile> step_file_;

@@ -54,10 +54,12 @@ TEST_F(LocalWorld, UmaskAndLimitsAreTheSubmitters) {
   // Never above the hard limit.
   rlimit files{};
   ::getrlimit(RLIMIT_NOFILE, &files);
-  const std::string hard = files.rlim_max == RLIM_INFINITY ? "unlimited" : std::to_string(files.rlim_max);
+  const std::string hard =
+      files.rlim_max == RLIM_INFINITY ? "unlimited" : std::to_string(files.rlim_max);
   EXPECT_EQ(Output("ulimit -Sn", R"("muster.io/limits":"{\"NOFILE\":-1}",)"), hard + "\n");
-  EXPECT_EQ(Output("echo x", R"("muster.io/umask":"0027","muster.io/stdout-path":")" + file + "\","),
-            "x\n");
+  EXPECT_EQ(
+      Output("echo x", R"("muster.io/umask":"0027","muster.io/stdout-path":")" + file + "\","),
+      "x\n");
   struct stat info {};
   ASSERT_EQ(::stat(file.c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 0777, 0640U);
@@ -75,7 +77,8 @@ TEST_F(LocalWorld, TheEnvironmentIsALogins) {
       R"("env":[{"name":"BASH_FUNC_f%%","value":"() {  echo $$(HOME) $$$$\n}"},{"name":"HOSTNAME","value":"login"}],)");
   const std::string agent =
       std::filesystem::path(MUSTER_SUPERVISOR).parent_path().string() + "/muster-step-agent";
-  EXPECT_EQ(out, "/tmp:" + agent + ":none\n700:" + std::to_string(::geteuid()) + "\nalpha\nsame\n1\n");
+  EXPECT_EQ(out,
+            "/tmp:" + agent + ":none\n700:" + std::to_string(::geteuid()) + "\nalpha\nsame\n1\n");
   EXPECT_EQ(Output("tr '\\0' '\\n' < /proc/$$$$/environ | sed -n '/^BASH_FUNC/,/^}/p'", "",
                    R"("env":[{"name":"BASH_FUNC_f%%","value":"() {  echo $$(HOME) $$$$\n}"}],)"),
             "BASH_FUNC_f%%=() {  echo $(HOME) $$\n}\n")
@@ -91,9 +94,10 @@ TEST_F(LocalWorld, EachNodeHasItsHostName_AndAllResolveEverywhere) {
       "test \"$(getent hosts job-7-0 | cut -d' ' -f1)\" != \"$(getent hosts job-7-1 | cut -d' ' "
       "-f1)\" && echo differ";
   const DispatchKey key = Key();
-  ASSERT_TRUE(Ensure(*backend_, Batch(key, script, R"("muster.io/hosts":"job-7-0,job-7-1",)", "",
-                                      R"("completionMode":"Indexed","completions":2,"parallelism":2,)"))
-                  .ok());
+  ASSERT_TRUE(
+      Ensure(*backend_, Batch(key, script, R"("muster.io/hosts":"job-7-0,job-7-1",)", "",
+                              R"("completionMode":"Indexed","completions":2,"parallelism":2,)"))
+          .ok());
   sink_.AwaitEnd(key);
   const auto pods = backend_->Pods(key);
   ASSERT_TRUE(pods.ok());
@@ -149,7 +153,8 @@ TEST_F(LocalWorld, GpusAreHandedOutByIndex_AlsoAfterARestart) {
 
 TEST_F(LocalWorld, WhatAJobUsesIsMeasured) {
   const DispatchKey key = Key();
-  ASSERT_TRUE(Ensure(*backend_, Batch(key, "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done")).ok());
+  ASSERT_TRUE(
+      Ensure(*backend_, Batch(key, "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done")).ok());
   const Observation end = sink_.AwaitEnd(key);
   EXPECT_GT(end.use.user_cpu_us, 10'000);
   EXPECT_GT(end.use.max_rss_bytes, 100'000);
