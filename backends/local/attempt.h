@@ -38,6 +38,9 @@ struct AttemptWorld {
   std::function<void(const DispatchKey&)> forget;  // called when an attempt is gone from the disk
 };
 
+/// What an attempt's pods are told of a removal.
+StopRequest::Cause CauseOf(StopCause cause);
+
 class Attempt : public std::enable_shared_from_this<Attempt> {
  public:
   /// Writes a new, suspended attempt. Errors: kInvalidArgument (a kind or template that cannot run
