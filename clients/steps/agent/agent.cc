@@ -216,11 +216,14 @@ void Agent::ReadAllocation() {
   const bool open = allocation_->Receive();
   while (std::optional<Frame> frame = allocation_->Next()) {
     const auto said = Decode<StepSignal>(frame->payload);
-    if (frame->type == MessageType::kRelinquish && said) status_ = said->signal & 0xff;
+    if (frame->type != MessageType::kRelinquish || !said) continue;
+    status_ = said->signal & 0xff;
+    detached_ = said->step == kDetach;
   }
   if (open && !allocation_->broken()) return;
   loop_.Forget(allocation_->fd());
   allocation_.reset();
+  if (detached_) return;
   stopping_ = true;
   StopWhenIdle();
   loop_.After(kRelinquishMs, [this] {
