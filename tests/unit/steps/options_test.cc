@@ -50,8 +50,7 @@ TEST(StepOptions, TasksAndNodes) {
   EXPECT_EQ(plan.request.tasks, 6);
   plan = Plan({"-n1", "x"}, {{"SLURM_NTASKS", "6"}});
   EXPECT_EQ(plan.request.nodes, 1);
-  EXPECT_EQ(plan.warnings.at(0),
-            "Warning: can't run 1 processes on 2 nodes, setting nnodes to 1");
+  EXPECT_EQ(plan.warnings.at(0), "Warning: can't run 1 processes on 2 nodes, setting nnodes to 1");
   plan = Plan({"-N1", "x"});
   EXPECT_EQ(plan.request.tasks, 1);
   EXPECT_TRUE(plan.warnings.empty());
@@ -88,7 +87,8 @@ TEST(StepOptions, Bindings) {
   EXPECT_EQ(world.bind, CpuBind::kMap);
   EXPECT_TRUE(world.bind_verbose);
   EXPECT_EQ(world.bind_list, (Texts{"0", "2", "2"}));
-  EXPECT_FALSE(PlanBinding("nonsense", &world, &error));
+  TaskWorld other;
+  EXPECT_FALSE(PlanBinding("nonsense", &other, &error));
 }
 
 TEST(StepOptions, ExportedVariables) {

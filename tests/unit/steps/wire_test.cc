@@ -97,7 +97,7 @@ TEST(StepWire, TooLongAFrameBreaksTheConnection) {
 TEST(StepPmi, Forms) {
   const PmiFields fields{{"cmd", "kvs-put"}, {"key", "a"}, {"value", "x;y=z"}};
   const std::string text = WritePmi2(fields);
-  EXPECT_EQ(text, "    34cmd=kvs-put;key=a;value=x;;y=z;");
+  EXPECT_EQ(text, "    31cmd=kvs-put;key=a;value=x;;y=z;");
   EXPECT_EQ(ParsePmi2(text.substr(6)), fields);
   EXPECT_EQ(ParsePmi1("cmd=put kvsname=k key=a value=b c=d"),
             (PmiFields{{"cmd", "put"}, {"kvsname", "k"}, {"key", "a"}, {"value", "b c=d"}}));
