@@ -94,5 +94,9 @@ int RunScancel(int argc, char** argv);
 int RunSacct(int argc, char** argv);
 int RunSinfo(int argc, char** argv);
 int RunScontrol(int argc, char** argv);
+int RunSalloc(int argc, char** argv);
+int RunSrun(int argc, char** argv);  // outside a job
+int RunSbcast(int argc, char** argv);
+int RunStrigger(int argc, char** argv);
 
 }  // namespace muster::slurm

@@ -17,6 +17,8 @@ int main(int argc, char** argv) {
       {"sbatch", muster::slurm::RunSbatch},   {"squeue", muster::slurm::RunSqueue},
       {"scancel", muster::slurm::RunScancel}, {"sacct", muster::slurm::RunSacct},
       {"sinfo", muster::slurm::RunSinfo},     {"scontrol", muster::slurm::RunScontrol},
+      {"salloc", muster::slurm::RunSalloc},   {"srun", muster::slurm::RunSrun},
+      {"sbcast", muster::slurm::RunSbcast},   {"strigger", muster::slurm::RunStrigger},
   };
   muster::KeepMemoryPrivate();
   // When the reader of a pipe is gone (squeue | head), writes fail instead of killing the process
