@@ -18,7 +18,7 @@ FOREIGN = ("SLURM_", "SBATCH_", "SRUN_", "SALLOC_", "SQUEUE_", "SACCT_", "SINFO_
 # As scripts/slurm-golden.sh: two nodes of 8 CPUs, 16000 MB and 4 GPUs. Each is a member, and so a cluster of its own.
 NODES = ("n1", "n2")
 LABELS = {"n1": ",label:fast=true", "n2": ""}
-FLAGS = [word for node in NODES for word in ("--local-cluster", f"{node},cpu=8,memory=16000Mi,nvidia.com/gpu=4,label:x86=true,label:nvidia.com/gpu.product=a100"
+FLAGS = [word for node in NODES for word in ("--local-cluster", f"{node},cpu=8,memory=16000Mi,nvidia.com/gpu=4,label:x86=true,label:muster.io/gpu-type=a100"
                                             + LABELS[node])]
 
 
