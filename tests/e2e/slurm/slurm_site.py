@@ -30,7 +30,6 @@ apiVersion: kueue.x-k8s.io/v1beta1
 kind: ClusterQueue
 metadata: {{name: {name}{waits}}}
 spec:
-  cohort: lab
   namespaceSelector: {{}}
   resourceGroups:
   - coveredResources: ["cpu", "memory", "nvidia.com/gpu", "license/matlab"]
