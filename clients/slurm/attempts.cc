@@ -93,10 +93,10 @@ client::Outcome<StepsByJob> FetchSteps(client::ApiClient& api,
     client::Query query;
     for (std::size_t i = begin; i < std::min(jobs.size(), begin + kPortion); ++i)
       query.Add("job", std::to_string(jobs[i]));
-    const client::Outcome<json::value> answer = api.Get("/v1/steps" + query.text());
-    if (!answer.ok() && TellsNothing(answer.failure())) return out;
-    if (!answer.ok()) return answer.failure();
-    for (const json::value& item : ArrayOrEmpty(*answer, "items")) {
+    const client::Outcome<std::vector<json::value>> items = api.ListAll("/v1/steps", query);
+    if (!items.ok() && TellsNothing(items.failure())) return out;
+    if (!items.ok()) return items.failure();
+    for (const json::value& item : *items) {
       if (!item.is_object()) continue;
       StepInfo step = ToStep(item.get_object());
       out[step.job].push_back(std::move(step));

@@ -95,7 +95,7 @@ constexpr ExtraNumber kExtraNumbers[] = {
     {"mailEvents", &JobExtra::mail_events},
     {"timeMinS", &JobExtra::time_min_s},        {"nice", &JobExtra::nice},
     {"suspendedS", &JobExtra::suspended_s},     {"taskThrottle", &JobExtra::task_throttle},
-    {"ownPriority", &JobExtra::own_priority},   {"tasksPerNode", &JobExtra::tasks_per_node},
+    {"tasksPerNode", &JobExtra::tasks_per_node},
     {"memoryPerCpuMb", &JobExtra::memory_per_cpu_mb},
 };
 constexpr ExtraFlag kExtraFlags[] = {
@@ -108,7 +108,7 @@ constexpr NumberMember kJobNumbers[] =
     {
         {"id", [](JobRow& row, std::int64_t n) { row.id = n; }},
         {"priority",
-         [](JobRow& row, std::int64_t n) { row.priority = static_cast<std::int32_t>(n); }},
+         [](JobRow& row, std::int64_t n) { row.priority = n; }},
         {"attempt",
          [](JobRow& row, std::int64_t n) { row.attempt = static_cast<std::int32_t>(n); }},
         {"requeues",
@@ -367,12 +367,11 @@ struct JobListHandler {
       return;
     }
   }
-  // Zeros leave no trace, but for a priority of one's own, which may be 0.
+  // Zeros leave no trace.
   void AssignBatch(std::int64_t value) {
     for (const NumberMember& member : kBatchNumbers) {
       if (member.key == current) return member.set(row, value);
     }
-    if (current == "ownPriority") extra.has_own_priority = has_extra = true;
     if (value == 0) return;
     for (const ExtraNumber& member : kExtraNumbers) {
       if (member.key != current) continue;

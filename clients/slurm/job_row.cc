@@ -144,8 +144,7 @@ State StateOf(const StateMembers& members) {
 
 std::int64_t ShownPriority(const JobRow& row) {
   if (row.held) return 0;
-  const std::int64_t told = row.extra->has_own_priority ? row.extra->own_priority : row.priority;
-  return told > 1 ? told : 1;
+  return row.priority > 1 ? row.priority : 1;
 }
 
 namespace {

@@ -68,8 +68,8 @@ struct JobExtra {
   std::string_view features, required_nodes, excluded_nodes, licenses, reservation, wckey,
       mail_user, dependency, begin, deadline, suspended_since, waiting_tasks, partition_problem;
   std::int64_t mail_events = 0, time_min_s = 0, nice = 0, suspended_s = 0,
-               task_throttle = 0, own_priority = 0, tasks_per_node = 0, memory_per_cpu_mb = 0;
-  bool has_own_priority = false, exclusive = false, allocation_only = false,
+               task_throttle = 0, tasks_per_node = 0, memory_per_cpu_mb = 0;
+  bool exclusive = false, allocation_only = false,
        held_by_admin = false, special_exit = false;
   std::vector<std::pair<std::string_view, std::string_view>> how;  // long option, value
   std::vector<HetPart> components;
@@ -83,7 +83,8 @@ struct JobRow {
   std::int32_t het_offset = -1;     // of a row that stands for one component
   State state = State::kPending;
   bool held = false, has_exit_code = false, is_batch = false, requeue = true, stopping = false;
-  std::int32_t exit_code = 0, exit_signal = 0, priority = 0, attempt = 0, requeues = -1;
+  std::int32_t exit_code = 0, exit_signal = 0, attempt = 0, requeues = -1;
+  std::int64_t priority = 0;
   std::int32_t nodes = 0, max_nodes = 0, tasks = 0, cpus_per_task = 0, pods = 0;
   std::int64_t cpu_milli = 0, memory_bytes = 0, gpus = 0;  // summed over all pods
   std::int64_t memory_per_node_mb = 0;                     // as a script asked for it

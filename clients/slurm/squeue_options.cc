@@ -335,8 +335,7 @@ bool ParseSqueue(int argc, char** argv, SqueueOptions* options, int* exit) {
   while ((id = ::getopt_long(argc, argv, kSqueueShort, kSqueueOptions, nullptr)) != -1) {
     // getopt_long takes the optional value of -j only from the same word ("-j12"); Slurm also takes
     // it from the next one ("-j 12").
-    if ((id == 'j' || id == 's') && optarg == nullptr && optind < argc && argv[optind][0] >= '0' &&
-        argv[optind][0] <= '9') {
+    if ((id == 'j' || id == 's') && optarg == nullptr && optind < argc && argv[optind][0] != '-') {
       optarg = argv[optind++];
     }
     if (id == 'o')

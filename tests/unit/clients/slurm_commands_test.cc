@@ -134,7 +134,8 @@ TEST_F(SlurmCommands, ScancelIsSilentAboutJobsThatAreGone_AndRefusesWords) {
 }
 
 TEST_F(SlurmCommands, SacctPrintsJobsAndTheirBatchSteps) {
-  answer_ = [](const FakeRequest&) {
+  answer_ = [](const FakeRequest& request) {
+    if (!request.target.starts_with("/v1/jobs")) return FakeAnswer{200, R"({"items":[]})"};
     return FakeAnswer{200, testing::ViewOf(SampleJob{.id = 5,
                                                      .state = "Failed",
                                                      .reason = "Failed",

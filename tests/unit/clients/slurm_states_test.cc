@@ -70,11 +70,11 @@ class SlurmStates : public SlurmFixture {};
 
 TEST_F(SlurmStates, WhatFewJobsHaveIsShown) {
   const SampleJob job{.id = 7, .user = "root", .state = "Pending", .reason = "Dependency",
-                      .cluster = "", .start = ""};
-  Jobs({WithBatch(job, R"("features":"a100&nvme","requiredNodes":"n1","excludedNodes":"n2",
+                      .cluster = "", .start = "", .priority = 77};
+  Jobs({WithBatch(job, R"X("features":"a100&nvme","requiredNodes":"n1","excludedNodes":"n2",
       "licenses":"matlab:2","reservation":"res","wckey":"key","dependency":"afterok:3(unfulfilled)",
-      "deadline":"2026-11-22T10:00:00Z","nice":5,"ownPriority":77,"timeMinS":60,"tasksPerNode":2,
-      "how":{"gpu-bind":"closest"},"mailUser":"me","mailEvents":6,"exclusive":true)")});
+      "deadline":"2026-11-22T10:00:00Z","nice":5,"timeMinS":60,"tasksPerNode":2,
+      "how":{"gpu-bind":"closest"},"mailUser":"me","mailEvents":6,"exclusive":true)X")});
   const std::pair<const char*, const char*> kCells[] = {
       {"%f", "a100&nvme"}, {"%n", "n1"},        {"%x", "n2"}, {"%W", "matlab:2"},
       {"%v", "res"},       {"%w", "key"},       {"%y", "5"},  {"%E", "afterok:3(unfulfilled)"},
