@@ -8,6 +8,7 @@
 #include "api/rest/handlers_jobs.h"
 
 #include <charconv>
+#include <limits>
 #include <memory>
 #include <utility>
 
@@ -32,6 +33,9 @@ Result<api::JobFilter> ReadFilter(const QueryReader& query) {
   filter.queue = query.Text("queue");
   filter.user = query.Text("user");
   filter.name = query.Text("name");
+  const auto array = query.Number("array", 0, 1, std::numeric_limits<std::int64_t>::max());
+  if (!array.ok()) return array.error();
+  filter.array = JobId{*array};
   for (const std::string& name : query.List("state")) {
     const std::optional<JobState> state = JobStateOf(name);
     if (!state) {
@@ -149,7 +153,8 @@ Result<api::JobPage> AccountedJobs(ApiContext& api, const Caller& who, const Que
 Response ListJobs(ApiContext& api, const Caller& who, Request& request) {
   const QueryReader query(request);
   const Status known = query.Only(
-      {"namespace", "queue", "state", "user", "name", "kind", "fields", "limit", "page_token"});
+      {"namespace", "queue", "state", "user", "name", "kind", "array", "fields", "limit",
+       "page_token"});
   if (!known.ok()) return ErrorResponse(request, known.error());
   const Result<api::JobFilter> filter = ReadFilter(query);
   if (!filter.ok()) return ErrorResponse(request, filter.error());
@@ -209,7 +214,8 @@ Response JobMemberEvents(ApiContext& api, const Caller& who, Request& request) {
 Response Accounting(ApiContext& api, const Caller& who, Request& request) {
   const QueryReader query(request);
   const Status known = query.Only(
-      {"ids", "since", "namespace", "queue", "state", "user", "kind", "limit", "page_token"});
+      {"ids", "since", "namespace", "queue", "state", "user", "kind", "array", "limit",
+       "page_token"});
   if (!known.ok()) return ErrorResponse(request, known.error());
   const Result<api::JobPage> page = AccountedJobs(api, who, query);
   if (!page.ok()) return ErrorResponse(request, page.error());

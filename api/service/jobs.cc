@@ -1,7 +1,7 @@
 // Use cases that read and steer one job: find it, change its state, its events, attempts and
 // manifest. Holds these methods of SchedulerService.
 //
-// A job is named by its number, by its uid, or by NAMESPACE/NAME. A name means the one job of that
+// A job is named by its number, by its uid, as ARRAY_INDEX, or by NAMESPACE/NAME. A name means the one job of that
 // name that has not ended, else the only ended one; for a batch script --job-name counts as well.
 // If several jobs qualify, the answer is 409 with their numbers. Jobs that have left memory are
 // read from the store (blocking).
@@ -116,12 +116,14 @@ Result<JobPtr> SchedulerService::FindJobByName(const std::string& ns, const std:
 }
 
 Result<JobPtr> SchedulerService::FindJob(const std::string& id, const JobTest& seen) const {
-  // A number, then a uid, then NAMESPACE/NAME: the first form that the text has.
+  // A number, then tasks of an array, then a uid, then NAMESPACE/NAME: the first form that the text
+  // has.
   std::int64_t number = 0;
   const char* end = id.data() + id.size();
   const auto parsed = std::from_chars(id.data(), end, number);
   if (parsed.ec == std::errc() && parsed.ptr == end && number > 0)
     return FindJobById(JobId{number});
+  if (const auto tasks = ParseTaskIds(id)) return FindTask(id, *tasks, seen);
   Uid uid;
   if (Uid::Parse(id, &uid)) {
     const Result<JobId> found = store_.FindJob(uid);
@@ -263,6 +265,8 @@ void SchedulerService::ChangeJob(const auth::Principal& who, const std::string& 
                                  Callback<JobPtr> done) {
   const Result<WorldViewPtr> view = ReadyView();
   if (!view.ok()) return done(view.error());
+  if (const auto tasks = ParseTaskIds(id))
+    return ChangeTasks(who, *tasks, VerbOf(verb), verb, std::move(done));
   const Result<JobPtr> job = JobFor(who, id, VerbOf(verb));
   if (!job.ok()) return done(job.error());
   PostVerb(who, verb, (*job)->id, std::move(done));

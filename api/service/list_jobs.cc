@@ -50,6 +50,9 @@ bool Passes(const JobFilter& filter, const VisibilityPtr& seen, const JobRecord&
   if (!filter.name.empty() && job.name != filter.name && job.display_name != filter.name)
     return false;
   if (filter.shape && job.shape != *filter.shape) return false;
+  if (filter.array.value != 0 &&
+      (job.batch == nullptr || job.batch->array_job_id != filter.array))
+    return false;
   if (!filter.include_deleted && job.deletion_requested && IsTerminal(job.state)) return false;
   return Wants(filter, job.state);
 }
@@ -63,6 +66,7 @@ JobQuery QueryOf(const JobFilter& filter, const VisibilityPtr& seen, JobId after
   query.user = filter.user;
   query.name = filter.name;
   query.shape = filter.shape;
+  query.array = filter.array;
   query.include_deleted = filter.include_deleted;
   query.after = after;
   query.limit = count;

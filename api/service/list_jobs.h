@@ -23,6 +23,7 @@ struct JobFilter {
   std::string name;
   std::vector<JobState> states;  // empty = any
   std::optional<ShapeKind> shape;
+  JobId array;  // 0 = any; the record of this array's waiting tasks, and its tasks
   // Also ended jobs whose object was deleted; /v1 shows them, Kubernetes paths do not.
   bool include_deleted = true;
   ListRule rule = ListRule::kFiltered;

@@ -17,6 +17,7 @@
 
 #include "api/auth/audit_sink.h"
 #include "api/auth/rate_limiter.h"
+#include "api/service/array_ids.h"
 #include "api/service/job_explanation.h"
 #include "api/service/list_jobs.h"
 #include "api/service/pod_set_cache.h"
@@ -216,6 +217,10 @@ class SchedulerService {
   /// `seen` tells of which jobs the caller may learn by a name.
   Result<JobPtr> FindJob(const std::string& id, const JobTest& seen) const;
   Result<JobPtr> FindJobById(JobId id) const;
+  /// The record that an array's task is in. `id`: as the caller wrote it.
+  Result<JobPtr> FindTask(const std::string& id, const TaskIds& ids, const JobTest& seen) const;
+  void ChangeTasks(const auth::Principal& who, const TaskIds& ids, auth::Verb right, JobVerb verb,
+                   Callback<JobPtr> done);
   Result<JobPtr> FindJobByName(const std::string& ns, const std::string& name,
                                const JobTest& seen) const;
   Result<JobPtr> FindJobByWorkload(const std::string& ns, const std::string& workload) const;

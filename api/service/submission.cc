@@ -8,8 +8,7 @@
 // name and the object is named job-NUMBER by the engine.
 //
 // Idempotency: the fingerprint covers the body and its scope (user and namespace), so a key that
-// comes with another body is told from a repeat. The tasks of an array share the client's key under
-// scopes of their own, so a repeat gives all of them.
+// comes with another body is told from a repeat.
 #include "api/service/submission.h"
 
 #include <utility>
@@ -19,6 +18,7 @@
 #include "api/service/tenancy.h"
 #include "api/service/unserved.h"
 #include "schedd/base/limits.h"
+#include "schedd/shapes/batch/array_spec.h"
 #include "schedd/shapes/batch/batch_manifest.h"
 #include "schedd/shapes/kinds/preparation.h"
 #include "schedd/text/json.h"
@@ -81,11 +81,7 @@ Result<std::vector<Submission>> SubmissionBuilder::Build(const std::string& ns, 
 
   const std::string scope = who_.user + "/" + built->front().draft->ns;
   const std::uint64_t fingerprint = AddFingerprint(body_fingerprint, scope);
-  for (std::size_t i = 0; i < built->size(); ++i) {
-    // The first task has the plain scope, as a single job has.
-    const std::string own = i == 0 ? scope : scope + "/task-" + std::to_string(i);
-    (*built)[i].idempotency = IdempotencyKey{own, idempotency_key, fingerprint};
-  }
+  built->front().idempotency = IdempotencyKey{scope, idempotency_key, fingerprint};
   return built;
 }
 
@@ -95,10 +91,7 @@ Result<std::vector<Submission>> SubmissionBuilder::BuildParsed(const std::string
   Result<std::shared_ptr<JobRecord>> draft = Draft(ns, &parsed);
   if (!draft.ok()) return draft.error();
   json::value manifest = std::move(parsed.manifest);
-  // An array script has a manifest per task; any other job has one.
-  const bool array = (*draft)->batch != nullptr && !(*draft)->batch->array_spec.empty();
-  if (array) return ExpandArray(**draft, manifest);
-
+  if (const Status array = TakeArray(draft->get()); !array.ok()) return array.error();
   if (generated) SetMetadataName(&manifest, (*draft)->name);
   Submission submission;
   submission.manifest = WriteJson(manifest);
@@ -209,38 +202,20 @@ void SubmissionBuilder::Name(JobRecord* draft, const shapes::ParsedJob& parsed) 
   draft->display_name = parsed.display_name.empty() ? draft->name : parsed.display_name;
 }
 
-// One submission per task. All tasks have the same manifest and differ in uid and task id.
-Result<std::vector<Submission>> SubmissionBuilder::ExpandArray(const JobRecord& base,
-                                                               const json::value& manifest) {
-  Result<std::vector<std::int32_t>> tasks = shapes::ParseArraySpec(base.batch->array_spec);
-  if (!tasks.ok()) return tasks.error();
-  if (!base.name.empty()) {
+// An array is one job, whose record stands for all tasks that wait, and one manifest.
+Status SubmissionBuilder::TakeArray(JobRecord* draft) {
+  if (draft->batch == nullptr || draft->batch->array_spec.empty()) return Done{};
+  const Result<shapes::ArraySpec> spec = shapes::ParseArraySpec(draft->batch->array_spec);
+  if (!spec.ok()) return spec.error();
+  if (!draft->name.empty()) {
     return InvalidField("metadata.name",
                         "the tasks of an array are named after their ids: leave the name out");
   }
-  const std::string text = WriteJson(manifest);
-  const std::size_t bytes = text.size();
-  if (bytes > limits::kManifestBytes || bytes * tasks->size() > kArrayBytes) {
-    return InvalidField("array", std::to_string(tasks->size()) + " tasks of a script of " +
-                                     std::to_string(bytes) +
-                                     " bytes are more than one array may hold");
-  }
-  std::vector<Submission> out;
-  out.reserve(tasks->size());
-  for (const std::int32_t task : *tasks) {
-    auto draft = std::make_shared<JobRecord>(base);
-    draft->uid = Uid::Make(random_);
-    auto details = std::make_shared<BatchDetails>(*base.batch);
-    details->array_task_id = task;
-    draft->batch = std::move(details);
-    Submission submission;
-    submission.draft = std::move(draft);
-    submission.config_version = config_.version;
-    submission.manifest = text;
-    submission.array_task = true;
-    out.push_back(std::move(submission));
-  }
-  return out;
+  auto state = std::make_shared<BatchState>(BatchStateOf(*draft));
+  state->waiting_tasks = spec->tasks;
+  state->task_throttle = spec->throttle;
+  draft->batch_state = std::move(state);
+  return Done{};
 }
 
 }  // namespace muster::api

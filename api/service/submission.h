@@ -22,8 +22,8 @@ using shapes::QueueChoice;
 using shapes::ResolveNamespace;
 using shapes::ResolveQueue;
 
-/// Bytes of all manifests of one array, and of all jobs of one apply: 1,000 tasks of a 64 KiB
-/// script. They are in memory until the store has them.
+/// Bytes of all manifests of one apply: 1,000 jobs of 64 KiB. They are in memory until the store
+/// has them.
 inline constexpr std::size_t kArrayBytes = 64 << 20;
 
 /// Not thread-safe; made for one request. The authorizer is asked who may exceed the namespace's
@@ -40,8 +40,7 @@ class SubmissionBuilder {
         who_(who),
         authorizer_(authorizer) {}
 
-  /// One submission, or one for each task of an array script. The engine names a batch script that
-  /// has no name. `ns` is the path's namespace, "" for none. `idempotency_key` "" for none.
+  /// One submission. The engine names a batch script that has no name. `ns` is the path's namespace, "" for none. `idempotency_key` "" for none.
   Result<std::vector<Submission>> Build(const std::string& ns, json::value body,
                                         const std::string& idempotency_key);
   /// The same for a manifest that ParseJob has already read.
@@ -49,7 +48,7 @@ class SubmissionBuilder {
 
  private:
   Result<std::shared_ptr<JobRecord>> Draft(const std::string& ns, shapes::ParsedJob* parsed);
-  Result<std::vector<Submission>> ExpandArray(const JobRecord& base, const json::value& manifest);
+  Status TakeArray(JobRecord* draft);
   void Name(JobRecord* draft, const shapes::ParsedJob& parsed);
 
   const ConfigView& config_;

@@ -87,7 +87,6 @@ void SchedulerService::SubmitAll(const auth::Principal& who, SubmitRequest reque
   if (jobs->size() > 1) {
     if (const Status rate = TakeRate(who, jobs->size() - 1); !rate.ok()) return done(rate.error());
   }
-  // The tasks of an array have the same pods, so the first stands for all.
   if (const Status fits = RefuseNeverFits(**view, first); !fits.ok()) return done(fits.error());
   PostSubmissions(who, std::move(*jobs), [done = std::move(done)](Result<SubmitResults> results) {
     done(AllOrFirstError(std::move(results)));
@@ -134,9 +133,6 @@ void SchedulerService::SubmitBatch(const auth::Principal& who, std::string ns,
       allowed = asked;
     }
     Result<std::vector<Submission>> built = builder.Build(ns, std::move(bodies[i]), "");
-    if (built.ok() && built->size() != 1) {
-      built = InvalidField("array", "an array cannot be an item of a batch; submit it on its own");
-    }
     if (built.ok()) {
       const Status may = MaySubmitBuilt(authorizer_, who, asked, *built->front().draft);
       if (!may.ok()) built = may.error();

@@ -212,8 +212,8 @@ std::string SpecText(const JobSpec& spec) {
   return out + (single ? "_" + tasks : "_[" + tasks + "]");
 }
 
-// The tasks of an array belong to the user and the namespace of its record, so only those are
-// listed.
+// The tasks of an array are asked for as such, so the answer is as long as the array's records are
+// many.
 client::Outcome<Done> FetchSpecs(client::ApiClient& api, const std::vector<JobSpec>& specs,
                                  JobList* list) {
   std::vector<client::Query> arrays;
@@ -226,9 +226,8 @@ client::Outcome<Done> FetchSpecs(client::ApiClient& api, const std::vector<JobSp
         *found && list->rows().size() > before && list->rows().back().array_job_id == spec.id;
     if (!array && !spec.tasks_only) continue;
     if (array) {
-      const JobRow& record = list->rows().back();
       client::Query query;
-      query.Add("namespace", std::string(record.ns)).Add("user", std::string(record.user));
+      query.Add("array", std::to_string(spec.id));
       arrays.push_back(std::move(query));
     }
     list->rows().resize(before);

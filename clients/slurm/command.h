@@ -76,8 +76,7 @@ bool Matches(const JobSpec& spec, const JobRow& row);
 std::string SpecText(const JobSpec& spec);
 
 /// Reads the jobs that `specs` name into `list`, each once, in order of id. It makes one request
-/// for each id, and lists the jobs of an array's owner once for each array. Unknown ids are left
-/// out.
+/// for each id, and one more for each array. Unknown ids are left out.
 client::Outcome<Done> FetchSpecs(client::ApiClient& api, const std::vector<JobSpec>& specs,
                                  JobList* list);
 

@@ -18,7 +18,7 @@
 #include "clients/slurm/sbatch_variables.h"
 #include "clients/slurm/slurm_time.h"
 #include "schedd/base/check.h"
-#include "schedd/shapes/batch/batch_manifest.h"
+#include "schedd/shapes/batch/array_spec.h"
 
 namespace muster::slurm {
 namespace {
@@ -164,8 +164,6 @@ std::optional<OptionError> SetNodes(std::string_view text, SbatchOptions* out) {
 std::optional<OptionError> SetArray(const char* text, SbatchOptions* out) {
   const auto tasks = shapes::ParseArraySpec(text);
   if (!tasks.ok()) {
-    // The parser says whether the text is malformed ("3-1"), or asks for something that is not
-    // supported ("0-3%2", "0-5000").
     const FieldError& why = tasks.error().fields.at(0);
     return OptionError{"Batch job submission failed: " + why.message, kExitRefused};
   }

@@ -16,8 +16,10 @@ Owners::Owners(EngineContext& context_in)
       waiting(context, config),
       jobs(context, commits, config, members, waiting),
       rows(context, commits),
+      arrays(jobs),
       attempts(context, commits, config, waiting, jobs, rows),
-      job_commands(context, commits, jobs, attempts),
+      array_tasks(context, commits, waiting, jobs, attempts, arrays, job_ids),
+      job_commands(context, commits, jobs, attempts, arrays, job_ids),
       admission_commands(context, commits, config, jobs, attempts),
       nominations(context, commits, config, members, jobs, attempts),
       alarms(context, config, waiting, jobs, attempts, job_commands),
@@ -25,13 +27,13 @@ Owners::Owners(EngineContext& context_in)
       node_failures(context, config, jobs, attempts),
       checks(context, commits, config, waiting, jobs),
       tenants(context.options, config),
-      submissions(context, commits, config, waiting, jobs, checks, tenants),
+      submissions(context, commits, config, waiting, jobs, checks, tenants, job_ids),
       retention(context, commits, jobs, attempts, job_commands),
       machines(context, config, members, jobs),
-      decider(context, commits, config, members, waiting, jobs, attempts, stand_ins, alarms, checks,
-              machines),
+      decider(context, commits, config, members, waiting, jobs, attempts, array_tasks, stand_ins,
+              alarms, checks, machines),
       configuration(context, commits, config,
-                    {waiting, jobs, rows, attempts, stand_ins, machines, node_failures, checks,
+                    {waiting, jobs, rows, attempts, array_tasks, stand_ins, machines, node_failures, checks,
                      members, held_ends, works}),
       orphans(context, commits, config, jobs, rows, attempts, job_commands),
       reports(context, commits, members, jobs, rows, attempts, stand_ins, orphans, held_ends),
@@ -39,7 +41,8 @@ Owners::Owners(EngineContext& context_in)
                    held_ends),
       leaving(context, config, members, jobs, rows, attempts, works, configuration) {
   for (JobFollower* follower :
-       std::initializer_list<JobFollower*>{&attempts, &alarms, &machines, &stand_ins, &tenants}) {
+       std::initializer_list<JobFollower*>{&attempts, &alarms, &machines, &stand_ins, &tenants,
+                                           &arrays, &array_tasks}) {
     jobs.AddFollower(follower);
   }
   configuration.AddFollower(&leaving);

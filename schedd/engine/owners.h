@@ -7,6 +7,7 @@
 #include "schedd/engine/configure/configuration.h"
 #include "schedd/engine/decide/decider.h"
 #include "schedd/engine/jobs/admission_commands.h"
+#include "schedd/engine/jobs/array_tasks.h"
 #include "schedd/engine/jobs/nominations.h"
 #include "schedd/engine/jobs/retention.h"
 #include "schedd/engine/jobs/submissions.h"
@@ -35,7 +36,10 @@ struct Owners : DurableListener {
   LiveJobs jobs;
   DispatchRows rows;
 
+  JobIds job_ids;
+  Arrays arrays;
   Attempts attempts;
+  ArrayTasks array_tasks;
   JobCommands job_commands;
   AdmissionCommands admission_commands;
   Nominations nominations;

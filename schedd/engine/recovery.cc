@@ -104,7 +104,9 @@ void Recovery::Rebuild(StoredWorld loaded) {
   owners_.stand_ins.Reset();
   owners_.checks.Clear();
   owners_.tenants.Reset();
-  owners_.submissions.Reset(loaded.last_job_id);
+  owners_.job_ids.Reset(loaded.last_job_id);
+  owners_.arrays.Reset(loaded.array_ends);
+  owners_.array_tasks.Reset();
   owners_.audit.Reset();
   owners_.retention.Reset();
   owners_.machines.Reset();

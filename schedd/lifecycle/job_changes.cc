@@ -130,7 +130,9 @@ void SayWhyItWaits(JobRecord* job) {
   }
 }
 
-bool MayQueue(const JobRecord& job) {
+bool MayQueue(const JobRecord& job) { return !IsArrayRecord(job) && MayBeTried(job); }
+
+bool MayBeTried(const JobRecord& job) {
   return job.state == JobState::kPending && StateOf(job).active &&
          StateOf(job).admission_gated_by.empty() && StateOf(job).concurrent_parent.empty();
 }

@@ -70,6 +70,9 @@ Draft Waiting(const JobRecord& job, Reason reason, const std::string& message,
 void SayWhyItWaits(JobRecord* job);
 /// True if its ClusterQueue may try it: pending, active, not gated, and not tried by variants
 /// (rule A11).
+bool MayBeTried(const JobRecord& job);
+/// The same of a job that is queued as itself: the record of an array's waiting tasks is tried by
+/// entries that stand for single tasks.
 bool MayQueue(const JobRecord& job);
 /// True if a queue that has `before` must hear of `after`.
 bool OtherToQueue(const JobRecord& before, const JobRecord& after);

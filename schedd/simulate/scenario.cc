@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "schedd/shapes/batch/batch_manifest.h"
+#include "schedd/shapes/batch/array_spec.h"
 #include "schedd/shapes/config/queue_objects.h"
 #include "schedd/shapes/kinds/preparation.h"
 #include "schedd/shapes/kinds/queue_choice.h"
@@ -168,13 +168,21 @@ class Reader {
 
   // Adds one job, or one for each task of an array script.
   Status AddTasks(JobRecord job, std::int64_t arrival_us, std::int64_t run_us) {
-    std::vector<std::int32_t> tasks = {-1};
+    TaskRanges array = {{-1, -1, 1}};
     if (job.batch != nullptr && !job.batch->array_spec.empty()) {
-      Result<std::vector<std::int32_t>> given = shapes::ParseArraySpec(job.batch->array_spec);
+      Result<shapes::ArraySpec> given = shapes::ParseArraySpec(job.batch->array_spec);
       if (!given.ok()) return given.error();
-      tasks = std::move(*given);
+      if (given->throttle > 0) {
+        return InvalidField("array", "a simulation starts as many tasks as fit: leave %" +
+                                         std::to_string(given->throttle) + " out");
+      }
+      array = std::move(given->tasks);
     }
-    for (const std::int32_t task : tasks) {
+    if (options_.max_jobs > 0 && CountOf(array) > static_cast<std::int64_t>(options_.max_jobs)) {
+      return InvalidArgument("more than " + std::to_string(options_.max_jobs) +
+                             " jobs are too many for one simulation");
+    }
+    for (const std::int32_t task : TasksOf(array)) {
       if (options_.max_jobs > 0 && scenario_.jobs.size() >= options_.max_jobs) {
         return InvalidArgument("more than " + std::to_string(options_.max_jobs) +
                                " jobs are too many for one simulation");

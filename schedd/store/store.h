@@ -89,8 +89,19 @@ struct SetAsideWrite {
   bool remove = false;  // the object is gone from its member cluster
 };
 
+/// How the ended tasks of one array ended.
+struct ArrayEnds {
+  JobId array;
+  std::int64_t ok = 0;
+  std::int64_t failed = 0;  // also those that were cancelled
+};
+
 /// Everything that one step of the engine changes, written in one transaction.
 struct PlanCommit {
+  /// Jobs that begin with this commit, as they waited: tasks of arrays. They have no manifest of
+  /// their own; theirs is that of job batch->array_job_id. `jobs` has each of them too, as it is
+  /// at the end of the commit.
+  std::vector<JobPtr> new_jobs;
   /// The whole state row of each job.
   std::vector<JobPtr> jobs;
   /// Jobs whose API objects end (deleted_at). Their history stays.
@@ -116,7 +127,7 @@ struct PlanCommit {
   /// Snapshots never change; ended_snapshots are deleted.
   std::vector<SnapshotPtr> snapshots;
   std::vector<SnapshotKey> ended_snapshots;
-  /// Those jobs of `jobs` whose pod sets differ from the pod sets at acceptance.
+  /// Those jobs of `jobs` whose pod sets or batch details differ from those at acceptance.
   std::vector<JobPtr> respecified;
   /// If set, the idempotency keys of jobs that were submitted before this time are forgotten, the
   /// oldest first and at most limits::kForgottenKeys of them. The jobs stay.
@@ -142,6 +153,8 @@ struct StoredWorld {
   std::vector<SetAsideObject> set_aside;
   std::vector<WorkPtr> works;
   std::vector<SnapshotPtr> snapshots;
+  /// Of the arrays that have a job among those that are not terminal; none if no task has ended.
+  std::vector<ArrayEnds> array_ends;
   JobId last_job_id;
   std::int64_t last_seq = 0;
 };
@@ -152,6 +165,8 @@ struct JobQuery {
   std::string name;             // "" = any; matches metadata.name or a script's --job-name
   std::optional<JobState> state;
   std::optional<ShapeKind> shape;
+  JobId array;  // 0: any; the records and tasks of this array
+  std::optional<std::int32_t> array_task;  // the task of this index; -1: records of waiting tasks
   bool include_deleted = false;
   JobId after;  // only jobs with a higher id: the last one of the page before
   std::size_t limit = 1000;
@@ -199,6 +214,8 @@ class Store {
 
   /// The manifests in the order of `ids`; kNotFound if one of the jobs does not exist.
   virtual Result<std::vector<std::string>> ReadManifests(const std::vector<JobId>& ids) = 0;
+  /// One for each array of which a task has ended, in the order of the arrays.
+  virtual Result<std::vector<ArrayEnds>> ReadArrayEnds(const std::vector<JobId>& arrays) = 0;
   /// In the order of the ids.
   virtual Result<std::vector<JobPtr>> ReadJobs(const JobQuery& query) = 0;
   virtual Result<JobPtr> ReadJob(JobId id) = 0;

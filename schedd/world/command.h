@@ -26,8 +26,6 @@ struct Submission {
   std::optional<IdempotencyKey> idempotency;
   /// Of the configuration by which the draft was made.
   std::int64_t config_version = 0;
-  /// If set, the tasks of one array share the id of the command's first submission.
-  bool array_task = false;
 };
 /// `replayed`: the job was there already, under the same idempotency key.
 struct SubmittedJob {
@@ -48,6 +46,8 @@ struct JobCommand {
   JobId id;
   /// kNotFound; kFailedPrecondition if the job's state does not allow the verb.
   Callback<JobPtr> done;
+  /// If set, these tasks of array `id`, waiting or not, instead of job `id`.
+  TaskRanges tasks = {};
 };
 
 /// All changes or none. Fields of an error name the change's index as `documents[i]`.

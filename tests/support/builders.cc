@@ -1,6 +1,8 @@
 #include "tests/support/builders.h"
 
+#include "schedd/base/check.h"
 #include "schedd/base/quantity.h"
+#include "schedd/shapes/batch/array_spec.h"
 #include "schedd/text/json.h"
 
 namespace muster::test {
@@ -51,6 +53,17 @@ Submission MakeSubmission(const JobSpec& spec) {
     auto details = std::make_shared<BatchDetails>();
     details->requeue = false;
     draft->batch = std::move(details);
+  }
+  if (!spec.array.empty()) {
+    const auto array = shapes::ParseArraySpec(spec.array);
+    MUSTER_CHECK(array.ok());
+    auto details = std::make_shared<BatchDetails>();
+    details->array_spec = spec.array;
+    draft->batch = std::move(details);
+    auto state = std::make_shared<BatchState>();
+    state->waiting_tasks = array->tasks;
+    state->task_throttle = array->throttle;
+    draft->batch_state = std::move(state);
   }
   auto sets = std::make_shared<PodSets>();
   for (const Pods& pods : spec.pods) {

@@ -29,6 +29,7 @@ struct JobSpec {
   std::string priority_class = "";
   std::int64_t max_execution_s = 0;
   std::int64_t time_limit_s = 0;
+  std::string array = "";  // a batch script with --array
   std::string required_topology = "";  // node label of the level that holds all pods of a set
 };
 

@@ -152,6 +152,13 @@ void CommitPipeline::Absorb(const Transaction& done, std::int64_t last_seq) {
     Answer([waiter] { waiter(nullptr); });
   }
   due_.news.insert(due_.news.end(), done.events.begin(), done.events.end());
+  if (!done.news.empty()) {
+    const auto first = due_.news.end() - static_cast<std::ptrdiff_t>(done.events.size());
+    const auto at = first - due_.news.begin();
+    due_.news.insert(due_.news.end(), done.news.begin(), done.news.end());
+    std::sort(due_.news.begin() + at, due_.news.end(),
+              [](const Event& a, const Event& b) { return a.seq < b.seq; });
+  }
   // A commit before this one is lost: Recovery reads what the database has.
   if (failed_) return;
   committed_.last_seq = std::max(committed_.last_seq, last_seq);

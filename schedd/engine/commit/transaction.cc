@@ -30,6 +30,7 @@ void Transaction::Touch(const Admission& admission) {
 // A null work or snapshot is a deletion; the others are upserted.
 PlanCommit Transaction::MakeCommit(const core::Usage& planned) {
   PlanCommit commit;
+  for (const auto& [id, job] : new_jobs) commit.new_jobs.push_back(job);
   commit.jobs.reserve(jobs.size());
   for (const auto& [id, job] : jobs) commit.jobs.push_back(job);
   commit.deleted_jobs = deleted_jobs;

@@ -39,18 +39,20 @@ using UsagePair = std::tuple<std::string, std::string, std::string>;
 
 struct Transaction {
   std::map<JobId, JobPtr> jobs;
+  std::map<JobId, JobPtr> new_jobs;  // those of `jobs` that begin with it, as they waited
   std::vector<JobId> deleted_jobs;
   std::set<UsagePair> usage;
   std::map<DispatchKey, DispatchRow> dispatches;
   std::map<std::pair<JobId, std::int32_t>, AttemptRecord> attempts;
   std::map<ObjectKey, ObjectWrite> objects;
   std::vector<Event> events;
+  std::vector<Event> news;  // events that have no row of their own: acceptances
   std::vector<AuditRow> audit;
   std::map<std::pair<std::string, std::string>, FairUseRow> fair_use;
   std::map<std::pair<std::string, std::string>, SetAsideWrite> set_aside;
   std::map<WorkKey, WorkPtr> works;              // null: it ends
   std::map<SnapshotKey, SnapshotPtr> snapshots;  // null: it ends
-  std::set<JobId> respecified;                   // of `jobs`: their pod sets are written too
+  std::set<JobId> respecified;                   // of `jobs`: pod sets and batch details too
   WallTime forget_keys_before;                   // set: older idempotency keys go
   WallTime forget_audit_before;                  // set: older audit rows go
 

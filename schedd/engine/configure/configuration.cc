@@ -192,6 +192,7 @@ Configuration::Configuration(EngineContext& context, CommitPipeline& commits, Li
       jobs_(owners.jobs),
       rows_(owners.rows),
       attempts_(owners.attempts),
+      array_tasks_(owners.array_tasks),
       stand_ins_(owners.stand_ins),
       machines_(owners.machines),
       node_failures_(owners.node_failures),

@@ -15,6 +15,7 @@
 
 #include "schedd/engine/configure/placement_wakes.h"
 #include "schedd/engine/decide/machines.h"
+#include "schedd/engine/jobs/array_tasks.h"
 #include "schedd/engine/jobs/node_failures.h"
 #include "schedd/engine/jobs/resource_checks.h"
 #include "schedd/engine/jobs/stand_in_queue.h"
@@ -39,6 +40,7 @@ class Configuration {
     LiveJobs& jobs;
     const DispatchRows& rows;
     Attempts& attempts;
+    ArrayTasks& array_tasks;
     StandInQueue& stand_ins;
     Machines& machines;
     NodeFailures& node_failures;
@@ -123,6 +125,7 @@ class Configuration {
   LiveJobs& jobs_;
   const DispatchRows& rows_;
   Attempts& attempts_;
+  ArrayTasks& array_tasks_;
   StandInQueue& stand_ins_;
   Machines& machines_;
   NodeFailures& node_failures_;

@@ -22,6 +22,7 @@ void Configuration::Take(ConfigEdit edit) {
   if (!edit.matters) {
     if (before->placements == config_.view()->placements) return;
     waiting_.queues().TakePlacements(config_.view());
+    array_tasks_.Resync();
     FollowPlacements(*before, changed);
     return;
   }
@@ -35,6 +36,7 @@ void Configuration::Take(ConfigEdit edit) {
   waiting_.queues().Configure(config_.view(), tree, context_.options.settings);
   ResolveQueues();
   stand_ins_.Resync();
+  array_tasks_.Resync();
   FollowPlacements(*before, changed);
   PushPriorities(*before);
   SyncReserved();

@@ -68,6 +68,7 @@ core::Snapshot Decider::MakeSnapshot(const ConfigPtr& config, const Ledger& ledg
 // The usage of LocalQueues is told to the queues first, because it decides which job is the head
 // (rule A42).
 bool Decider::Cycle() {
+  array_tasks_.Refill();
   jobs_.fair().TellOrder(*config_.view(), &waiting_.queues());
   if (!waiting_.queues().HasActive() && !machines_.SecondPassDue()) return false;
   if (!commits_.MayDecide()) return false;
@@ -80,6 +81,7 @@ bool Decider::Cycle() {
   const std::size_t wanted = std::min(context_.options.cycle_heads, commits_.Room());
   const std::size_t per_queue = std::max<std::size_t>(wanted / queues, 1);
   auto heads = waiting_.queues().Heads(per_queue, std::max(wanted, queues * per_queue));
+  array_tasks_.CutHeads(&heads);
   // Not owned and not copied: nothing reads the snapshot's holders once the plan is being carried
   // out.
   const std::shared_ptr<const core::Holders> holders(std::shared_ptr<void>(), &jobs_.holders());
@@ -129,12 +131,15 @@ void Decider::CarryOut(const core::Plan& plan) {
   for (const core::PlannedAdmission& admit : plan.admits) {
     if (admit.second_pass) {
       Complete(admit);
+    } else if (array_tasks_.Owns(admit.job->id)) {
+      array_tasks_.Admit(admit);
     } else if (admit.replaced != nullptr) {
       stand_ins_.AdmitSlice(admit);
     } else {
       attempts_.Admit(admit);
     }
   }
+  array_tasks_.Finish();
   for (const core::Eviction& eviction : plan.evictions) attempts_.Evict(eviction);
   for (const core::UnadmittedWorkload& waiting : plan.not_admitted) NoteWaiting(waiting);
   context_.metrics.OnRecomputations(plan.recomputations);

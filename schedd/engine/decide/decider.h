@@ -14,6 +14,7 @@
 #include "schedd/core/cycle/snapshot.h"
 #include "schedd/engine/decide/machines.h"
 #include "schedd/engine/jobs/alarms.h"
+#include "schedd/engine/jobs/array_tasks.h"
 #include "schedd/engine/jobs/resource_checks.h"
 #include "schedd/engine/jobs/stand_in_queue.h"
 
@@ -24,8 +25,8 @@ class Decider {
   /// All must outlive it.
   Decider(EngineContext& context, CommitPipeline& commits, const LiveConfig& config,
           const KnownMembers& members, WaitingJobs& waiting, LiveJobs& jobs, Attempts& attempts,
-          StandInQueue& stand_ins, const Alarms& alarms, const ResourceChecks& checks,
-          Machines& machines)
+          ArrayTasks& array_tasks, StandInQueue& stand_ins, const Alarms& alarms,
+          const ResourceChecks& checks, Machines& machines)
       : context_(context),
         commits_(commits),
         config_(config),
@@ -33,6 +34,7 @@ class Decider {
         waiting_(waiting),
         jobs_(jobs),
         attempts_(attempts),
+        array_tasks_(array_tasks),
         stand_ins_(stand_ins),
         alarms_(alarms),
         checks_(checks),
@@ -63,7 +65,7 @@ class Decider {
 
   void NoteWaiting(const core::UnadmittedWorkload& waiting);
   void NoteOpening(const core::UnadmittedWorkload& waiting);
-  void ShowClass(const JobPtr& head, const Verdict& verdict);
+  void ShowClass(JobId head, const Verdict& verdict);
 
   Result<EditEffect> Preview(const std::vector<ObjectChange>& changes);
 
@@ -74,6 +76,7 @@ class Decider {
   WaitingJobs& waiting_;
   LiveJobs& jobs_;
   Attempts& attempts_;
+  ArrayTasks& array_tasks_;
   StandInQueue& stand_ins_;
   const Alarms& alarms_;
   const ResourceChecks& checks_;
@@ -83,7 +86,7 @@ class Decider {
   core::CycleCache cache_;
   // The last plan waits until the pods of all admitted jobs are ready.
   bool waits_for_pods_ = false;
-  // Heads of classes whose other jobs do not have the reason yet.
+  // Heads of classes, as they are queued, whose other jobs do not have the reason yet.
   std::deque<JobId> to_sweep_;
   /// By ClusterQueue: when time alone may open a member to one of its jobs, because the next
   /// cluster group of a placement opens or a member is no longer avoided.

@@ -37,8 +37,9 @@ std::optional<WallTime> OpensAt(const core::PlacementAsk& ask, WallTime now) {
 // later commit.
 void Decider::NoteWaiting(const core::UnadmittedWorkload& waiting) {
   NoteOpening(waiting);
-  if (IsStandIn(waiting.job->id)) return stand_ins_.Note(waiting);
-  const JobPtr job = jobs_.Find(waiting.job->id);
+  const bool array = array_tasks_.Owns(waiting.job->id);
+  if (IsStandIn(waiting.job->id) && !array) return stand_ins_.Note(waiting);
+  const JobPtr job = jobs_.Find(OwnerOf(waiting.job->id));
   if (job == nullptr) return;
   if (waiting.second_pass) {
     commits_.AddEvent("SecondPassFailed", job->id, ObjectName(*job),
@@ -52,36 +53,39 @@ void Decider::NoteWaiting(const core::UnadmittedWorkload& waiting) {
   };
   jobs_.PutSoft(job, change, true);
   if (waiting.reason == Reason::kWaitingForCapacity) waiting_.NoteWaitsForRoom(job->cluster_queue);
-  if (waiting_.NoteVerdict(*job, waiting)) to_sweep_.push_back(job->id);
+  if (waiting_.NoteVerdict(*job, waiting)) to_sweep_.push_back(waiting.job->id);
 }
 
 // The verdict may have been forgotten by a wake since; then the class is looked at again anyway.
 bool Decider::Sweep() {
   if (to_sweep_.empty()) return false;
-  const JobPtr head = jobs_.Find(to_sweep_.front());
+  const JobId queued = to_sweep_.front();
+  const JobPtr head = jobs_.Find(OwnerOf(queued));
   to_sweep_.pop_front();
   if (head == nullptr) return true;
   if (const Verdict* verdict = waiting_.VerdictOf(*head); verdict != nullptr)
-    ShowClass(head, *verdict);
+    ShowClass(queued, *verdict);
   return true;
 }
 
 // Jobs that have the reason already are passed over, so a class that did not fit into one call goes
-// on where it stopped.
-void Decider::ShowClass(const JobPtr& head, const Verdict& verdict) {
+// on where it stopped. Entries of an array show it once, with their record.
+void Decider::ShowClass(JobId head, const Verdict& verdict) {
   const Reason reason = verdict.reason;
   const std::string message = verdict.message;
   std::vector<JobPtr> others;
-  waiting_.queues().ForEachInClass(head->id, [&](const JobPtr& equal) {
+  waiting_.queues().ForEachInClass(head, [&](const JobPtr& equal) {
     if (others.size() >= kSweepAtOnce) return;
-    const JobPtr job = jobs_.Find(equal->id);
+    if (IsStandIn(equal->id) && !array_tasks_.Owns(equal->id)) return;
+    const JobPtr job = jobs_.Find(OwnerOf(equal->id));
+    if (!others.empty() && others.back() == job) return;
     if (job != nullptr && (job->reason != reason || job->message != message)) others.push_back(job);
   });
   const auto change = [&](const JobRecord& one) {
     return changes::Waiting(one, reason, message, context_.settings(), context_.clock.WallNow());
   };
   for (const JobPtr& job : others) jobs_.PutSoft(job, change, false);
-  if (others.size() == kSweepAtOnce) to_sweep_.push_front(head->id);
+  if (others.size() == kSweepAtOnce) to_sweep_.push_front(head);
 }
 
 // Keeps the earliest time for each queue.

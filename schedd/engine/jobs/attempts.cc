@@ -28,6 +28,10 @@ Attempts::Attempts(EngineContext& context, CommitPipeline& commits, const LiveCo
 void Attempts::Admit(const core::PlannedAdmission& admit) {
   const JobPtr before = jobs_.Find(OwnerOf(admit.job->id));
   MUSTER_CHECK(before != nullptr);
+  Admit(before, admit);
+}
+
+void Attempts::Admit(const JobPtr& before, const core::PlannedAdmission& admit) {
   const ClusterQueue& queue = config_.view()->cluster_queues.at(admit.admission->cluster_queue);
   const WallTime now = context_.clock.WallNow();
   changes::Draft draft = changes::Reserved(*before, admit, queue, context_.settings(), now);

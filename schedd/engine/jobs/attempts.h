@@ -29,6 +29,8 @@ class Attempts : public JobFollower {
   // --- attempts.cc
   /// Reserves quota as the plan says, and dispatches the job unless its admission checks are open.
   void Admit(const core::PlannedAdmission& admit);
+  /// The same for this record, which is the admitted entry's or was made for it.
+  void Admit(const JobPtr& before, const core::PlannedAdmission& admit);
   /// Dispatches a reserved job if nothing of its admission is open any more. Called when a check
   /// becomes ready or a placement complete.
   void GoOn(const JobPtr& reserved);

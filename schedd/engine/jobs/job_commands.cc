@@ -35,6 +35,16 @@ Result<JobPtr> JobCommands::FindOrLoad(JobId id) {
 
 // Audited if it succeeds, also if nothing changed: a user did ask.
 void JobCommands::Handle(JobCommand command) {
+  if (!command.tasks.empty()) {
+    const Result<JobPtr> changed = ChangeTasks(command);
+    if (changed.ok()) {
+      commits_.AddAudit(command.actor, JobVerbName(command.verb), ObjectName(**changed),
+                        "job " + std::to_string(command.id.value) + "_[" +
+                            IndexText(command.tasks) + "]",
+                        0, (*changed)->resource_version);
+    }
+    return commits_.AnswerOutcome(std::move(command.done), changed);
+  }
   const Result<JobPtr> job = FindOrLoad(command.id);
   Result<JobPtr> outcome = job;
   if (job.ok()) {

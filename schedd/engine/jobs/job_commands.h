@@ -1,18 +1,26 @@
 // JobCommands: cancel, hold, release, requeue and delete (rule B25), for users and for the engine's
-// own deletions. On the engine thread only.
+// own deletions; array_commands.cc has them for tasks of arrays. On the engine thread only.
 #pragma once
 
 #include <string>
 
+#include "schedd/engine/jobs/arrays.h"
 #include "schedd/engine/jobs/attempts.h"
+#include "schedd/engine/jobs/job_ids.h"
 
 namespace muster {
 
 class JobCommands {
  public:
   /// All must outlive it.
-  JobCommands(EngineContext& context, CommitPipeline& commits, LiveJobs& jobs, Attempts& attempts)
-      : context_(context), commits_(commits), jobs_(jobs), attempts_(attempts) {}
+  JobCommands(EngineContext& context, CommitPipeline& commits, LiveJobs& jobs, Attempts& attempts,
+              const Arrays& arrays, JobIds& ids)
+      : context_(context),
+        commits_(commits),
+        jobs_(jobs),
+        attempts_(attempts),
+        arrays_(arrays),
+        ids_(ids) {}
 
   void Handle(JobCommand command);
   /// Begins the deletion of a job in any state; its message names `by`. Returns the newest record.
@@ -27,10 +35,17 @@ class JobCommands {
   Result<JobPtr> Release(const JobPtr& job);
   Result<JobPtr> Requeue(const JobCommand& command, const JobPtr& job);
 
+  // --- array_commands.cc
+  Result<JobPtr> ChangeTasks(const JobCommand& command);
+  JobPtr Divided(const JobPtr& record, TaskRanges chosen);
+  Error NoTaskLeft(const JobCommand& command);
+
   EngineContext& context_;
   CommitPipeline& commits_;
   LiveJobs& jobs_;
   Attempts& attempts_;
+  const Arrays& arrays_;
+  JobIds& ids_;
 };
 
 }  // namespace muster

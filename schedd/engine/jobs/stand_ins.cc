@@ -7,6 +7,7 @@
 #include "schedd/engine/jobs/stand_ins.h"
 
 #include "schedd/base/limits.h"
+#include "schedd/base/limits_slurm_arrays.h"
 #include "schedd/engine/jobs/variants.h"
 #include "schedd/lifecycle/job_changes.h"
 #include "schedd/model/scale_lifecycle.h"
@@ -14,8 +15,9 @@
 namespace muster {
 namespace {
 
-constexpr std::int64_t kSlots = 32;
+constexpr std::int64_t kSlots = 128;
 static_assert(limits::kConcurrentFlavors < kSlots);
+static_assert(limits::kArrayWindow <= kSlots);
 
 }  // namespace
 

@@ -94,21 +94,19 @@ void ToWait(JobRecord* job) {
 
 }  // namespace
 
-// How many of the command's jobs may still wait: jobs that are not durable yet count too. Of an
-// array all tasks are taken or none.
+// How many of the command's jobs may still wait: jobs that are not durable yet count too. An array
+// counts as one, because it costs one record however many tasks it has.
 TenantCounts::Fit Submissions::RoomFor(const SubmitCommand& command) const {
   TenantCounts::Fit fit = tenants_.FitOf(command.jobs);
   const std::size_t waiting = jobs_.planned().waiting() + commits_.pace().inflight_submissions();
   const std::size_t room =
       context_.options.max_waiting_jobs - std::min(context_.options.max_waiting_jobs, waiting);
   if (room < fit.jobs) fit = {room, QueueIsFull(context_.options.max_waiting_jobs)};
-  if (fit.jobs < command.jobs.size() && command.jobs.front().array_task) fit.jobs = 0;
   return fit;
 }
 
 // Ids are given before the write, so that jobs of one batch are ordered as they arrived. An id
-// whose job is refused is not used again. All tasks of an array share the id of the first one as
-// array id.
+// whose job is refused is not used again.
 void Submissions::Handle(SubmitCommand command) {
   if (commits_.pace().inflight_submissions() + command.jobs.size() >
       context_.options.max_inflight_submissions) {
@@ -143,21 +141,21 @@ void Submissions::Handle(SubmitCommand command) {
                      fit.refusal.value_or(Error{})};
   command.jobs.erase(command.jobs.begin() + static_cast<std::ptrdiff_t>(taken), command.jobs.end());
   const WallTime now = context_.clock.WallNow();
-  JobId array_id;
   for (Submission& submission : command.jobs) {
     JobRecord& job = *submission.draft;
     if (submission.config_version != config_.view()->version) gathering_.built_on_older = true;
-    job.id = JobId{++last_job_id_.value};
+    job.id = ids_.Next();
     job.accept_seq = job.resource_version = commits_.NextSeq();
     job.submit_time = now;
     GiveName(&job);
     ResolveQueue(*config_.view(), &job);
-    if (HasVariants(*config_.view(), context_.settings(), job)) MarkParent(&job);
+    const bool array = IsArrayRecord(job);
+    // Tasks of an array try all flavors of their queue in order.
+    if (!array && HasVariants(*config_.view(), context_.settings(), job)) MarkParent(&job);
     ToWait(&job);
-    if (submission.array_task && job.batch != nullptr) {
-      if (array_id.value == 0) array_id = job.id;
+    if (array) {
       auto batch = std::make_shared<BatchDetails>(*job.batch);
-      batch->array_job_id = array_id;
+      batch->array_job_id = job.id;
       job.batch = std::move(batch);
     }
     tenants_.Take(job);
@@ -290,7 +288,7 @@ Result<SubmittedJob> Submissions::Adopt(const JobPtr& record, const Result<Accep
   if (stale_config || (job->state == JobState::kPending && waiting_.HasVerdicts())) {
     auto fresh = std::make_shared<JobRecord>(*job);
     ResolveQueue(*config_.view(), fresh.get());
-    const Verdict* verdict = changes::MayQueue(*fresh) ? waiting_.VerdictOf(*fresh) : nullptr;
+    const Verdict* verdict = changes::MayBeTried(*fresh) ? waiting_.VerdictOf(*fresh) : nullptr;
     if (verdict != nullptr) {
       fresh->reason = verdict->reason;
       fresh->message = verdict->message;

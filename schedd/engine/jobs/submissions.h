@@ -5,6 +5,7 @@
 #include <deque>
 #include <vector>
 
+#include "schedd/engine/jobs/job_ids.h"
 #include "schedd/engine/jobs/resource_checks.h"
 #include "schedd/engine/live/tenant_counts.h"
 
@@ -14,14 +15,16 @@ class Submissions {
  public:
   /// All must outlive it.
   Submissions(EngineContext& context, CommitPipeline& commits, const LiveConfig& config,
-              WaitingJobs& waiting, LiveJobs& jobs, ResourceChecks& checks, TenantCounts& tenants)
+              WaitingJobs& waiting, LiveJobs& jobs, ResourceChecks& checks, TenantCounts& tenants,
+              JobIds& ids)
       : context_(context),
         commits_(commits),
         config_(config),
         waiting_(waiting),
         jobs_(jobs),
         checks_(checks),
-        tenants_(tenants) {}
+        tenants_(tenants),
+        ids_(ids) {}
 
   /// Adds the jobs to the batch being gathered, or answers with kResourceExhausted.
   void Handle(SubmitCommand command);
@@ -31,8 +34,6 @@ class Submissions {
   void Complete(AcceptDone done);
   /// Answers the clients of the batch that was gathered and not sent.
   void FailWaiting(const Error& error);
-  /// `last`: the highest id that the database has given to a job.
-  void Reset(JobId last) { last_job_id_ = last; }
 
  private:
   /// The submissions of one Store::Accept with the clients to answer. `jobs` goes to the store; the
@@ -72,9 +73,9 @@ class Submissions {
   LiveJobs& jobs_;
   ResourceChecks& checks_;
   TenantCounts& tenants_;
+  JobIds& ids_;
   Batch gathering_;
   std::deque<Batch> sent_;
-  JobId last_job_id_;
 };
 
 }  // namespace muster

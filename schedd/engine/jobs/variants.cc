@@ -14,6 +14,7 @@
 #include "schedd/base/limits.h"
 #include "schedd/engine/jobs/stand_ins.h"
 #include "schedd/lifecycle/job_changes.h"
+#include "schedd/model/admission_lifecycle.h"
 
 namespace muster {
 namespace {

@@ -66,6 +66,21 @@ void LiveJobs::Enter(const JobPtr& job) {
   for (JobFollower* follower : followers_) follower->Enter(job);
 }
 
+// Its row is written with its transaction, and what follows for it in the same step with it. It is
+// queued when it is durable, if it still waits then.
+void LiveJobs::Create(const JobPtr& job) {
+  jobs_[job->id] = job;
+  planned_.Move(nullptr, job.get());
+  placed_.Move(nullptr, job);
+  fair_.Adopt(*config_.view(), *job);
+  commits_.tx().new_jobs[job->id] = job;
+  commits_.tx().jobs[job->id] = job;
+  commits_.tx().news.push_back(
+      {job->accept_seq, job->submit_time, "JobAccepted", job->id, ObjectName(*job), "", ""});
+  if (changes::MayQueue(*job)) commits_.tx().to_queue.push_back(job->id);
+  for (JobFollower* follower : followers_) follower->Enter(job);
+}
+
 // `before` is a copy of the caller's pointer, which may be the table's own and is then replaced
 // here. The row in the transaction carries the soft changes too, so none is owed any more. A change
 // of substance makes the next reason news again (PendingNews).

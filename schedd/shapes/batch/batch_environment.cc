@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <array>
 
-#include "schedd/shapes/batch/batch_manifest.h"
+#include "schedd/shapes/batch/array_spec.h"
 #include "schedd/text/lenient.h"
 
 namespace muster::shapes {
@@ -158,18 +158,21 @@ void SetDevices(const BatchSpec& spec, Environment* env) {
   for (const auto* name : {"CUDA_VISIBLE_DEVICES", "SLURM_JOB_GPUS"}) env->Set(name, devices);
 }
 
-// The task's place in its array. The step is the difference of the first two ids.
+// The task's place in its array. The step is the difference of the first two indexes.
 void SetArray(const JobRecord& job, Environment* env) {
   if (job.batch == nullptr || job.batch->array_task_id < 0) return;
-  const auto tasks = ParseArraySpec(job.batch->array_spec);
-  if (!tasks.ok() || tasks->empty()) return;
+  const auto spec = ParseArraySpec(job.batch->array_spec);
+  if (!spec.ok()) return;
+  TaskRanges tasks = spec->tasks;
+  const std::int64_t count = CountOf(tasks);
+  const std::int32_t last = tasks.back().last, first = TakeFirst(&tasks);
   env->Set("SLURM_ARRAY_JOB_ID",
            job.batch->array_job_id.value > 0 ? job.batch->array_job_id.value : job.id.value);
   env->Set("SLURM_ARRAY_TASK_ID", job.batch->array_task_id);
-  env->Set("SLURM_ARRAY_TASK_COUNT", static_cast<std::int64_t>(tasks->size()));
-  env->Set("SLURM_ARRAY_TASK_MIN", *std::min_element(tasks->begin(), tasks->end()));
-  env->Set("SLURM_ARRAY_TASK_MAX", *std::max_element(tasks->begin(), tasks->end()));
-  env->Set("SLURM_ARRAY_TASK_STEP", tasks->size() > 1 ? (*tasks)[1] - (*tasks)[0] : 1);
+  env->Set("SLURM_ARRAY_TASK_COUNT", count);
+  env->Set("SLURM_ARRAY_TASK_MIN", first);
+  env->Set("SLURM_ARRAY_TASK_MAX", last);
+  env->Set("SLURM_ARRAY_TASK_STEP", tasks.empty() ? 1 : tasks.front().first - first);
 }
 
 }  // namespace

@@ -2,15 +2,10 @@
 // steps: read the script's directives as fields of the form; let an explicit field win over a
 // directive of the same group; move queue, priority class and cluster into metadata; check the
 // result as a manifest is checked, and report problems at the fields of the form.
-//
-// ParseArraySpec: the text of --array.
 #include "schedd/shapes/batch/batch_manifest.h"
 
 #include <algorithm>
-#include <charconv>
-#include <set>
 
-#include "schedd/base/limits.h"
 #include "schedd/base/names.h"
 #include "schedd/shapes/batch/batch_directives.h"
 #include "schedd/shapes/batch/batch_spec.h"
@@ -124,38 +119,6 @@ Error WithRequestPaths(Error error) {
   return error;
 }
 
-// A decimal number without sign.
-std::optional<std::int32_t> ReadIndex(std::string_view text) {
-  std::int32_t number = 0;
-  const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (ec != std::errc() || end != text.data() + text.size() || number < 0) return std::nullopt;
-  return text[0] == '-' ? std::nullopt : std::optional(number);
-}
-
-constexpr std::int32_t kArrayIndexMax = 4'000'000;  // Slurm's hard cap
-
-// Adds one "3", "0-15" or "0-15:4"; false if it is malformed. It stops after limits::kBatchJobs
-// ids, so that "0-4000000" costs nothing.
-bool AddRange(std::string_view text, std::set<std::int32_t>* ids) {
-  std::int32_t step = 1;
-  const std::size_t colon = text.find(':');
-  if (colon != std::string_view::npos) {
-    const auto read = ReadIndex(text.substr(colon + 1));
-    if (!read || *read == 0 || text.find('-') == std::string_view::npos) return false;
-    step = *read;
-    text = text.substr(0, colon);
-  }
-  const std::size_t dash = text.find('-');
-  const auto first = ReadIndex(text.substr(0, dash));
-  const auto last = dash == std::string_view::npos ? first : ReadIndex(text.substr(dash + 1));
-  if (!first || !last || *last < *first || *last > kArrayIndexMax) return false;
-  for (std::int64_t id = *first; id <= *last; id += step) {
-    ids->insert(static_cast<std::int32_t>(id));
-    if (ids->size() > limits::kBatchJobs) return true;
-  }
-  return true;
-}
-
 }  // namespace
 
 Result<json::value> BatchScriptManifest(const json::object& request, std::string_view ns) {
@@ -207,33 +170,6 @@ Result<json::value> BatchScriptManifest(const json::object& request, std::string
   (void)ReadBatchSpec(Field(manifest, &problems)["spec"]);
   if (!problems.empty()) return WithRequestPaths(problems.ToError());
   return manifest;
-}
-
-// A set, because ranges may overlap.
-Result<std::vector<std::int32_t>> ParseArraySpec(std::string_view spec) {
-  const auto malformed = [] { return InvalidField("array", "Invalid job array specification"); };
-  const std::size_t percent = spec.find('%');
-  if (percent != std::string_view::npos) {
-    const auto throttle = ReadIndex(spec.substr(percent + 1));
-    if (!throttle || *throttle == 0) return malformed();
-    return InvalidField("array",
-                        "a limit on the tasks that run at once (%" + std::to_string(*throttle) +
-                            ") is not supported by this version: leave it out, or bound them by "
-                            "the quota of their queue");
-  }
-  std::set<std::int32_t> ids;
-  while (true) {
-    const std::size_t comma = spec.find(',');
-    const std::string_view range = spec.substr(0, comma);
-    if (range.empty() || !AddRange(range, &ids)) return malformed();
-    if (ids.size() > limits::kBatchJobs) {
-      return InvalidField("array",
-                          "has more than " + std::to_string(limits::kBatchJobs) + " tasks");
-    }
-    if (comma == std::string_view::npos) break;
-    spec.remove_prefix(comma + 1);
-  }
-  return std::vector<std::int32_t>(ids.begin(), ids.end());
 }
 
 }  // namespace muster::shapes

@@ -1,13 +1,7 @@
-// From the REST form of a batch script to its manifest, and the text of --array (rules B2 to B6,
-// B15).
-//
-// Pure.
+// From the REST form of a batch script to its manifest (rules B2 to B6). Pure.
 #pragma once
 
-#include <cstdint>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "schedd/base/result.h"
 #include "schedd/text/json.h"
@@ -18,9 +12,5 @@ namespace muster::shapes {
 /// manifest (apiVersion muster.io/v1). The script's own directives apply where the form has no
 /// field of its own. schedd/shapes/README.md lists the fields; an unknown one is refused.
 Result<json::value> BatchScriptManifest(const json::object& request, std::string_view ns);
-
-/// "0-15,20:2" -> task ids in ascending order. Errors: malformed text, a limit on running tasks
-/// ("%4"), more than limits::kBatchJobs tasks.
-Result<std::vector<std::int32_t>> ParseArraySpec(std::string_view spec);
 
 }  // namespace muster::shapes

@@ -8,7 +8,7 @@
 #include "schedd/base/limits.h"
 #include "schedd/base/names.h"
 #include "schedd/shapes/batch/batch_directives.h"
-#include "schedd/shapes/batch/batch_manifest.h"
+#include "schedd/shapes/batch/array_spec.h"
 
 namespace muster::shapes {
 namespace {

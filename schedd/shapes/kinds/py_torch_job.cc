@@ -13,7 +13,7 @@ struct ReplicaType {
   const char* key;
   const char* pod_set;
 };
-constexpr ReplicaType kTypes[] = {{"Master", "master"}, {"Worker", "worker"}};
+constexpr ReplicaType kReplicaTypes[] = {{"Master", "master"}, {"Worker", "worker"}};
 constexpr char kContainer[] = "pytorch";
 
 // Appends the pod set of one type of replicas; there is at most one master.
@@ -75,14 +75,14 @@ void ParsePyTorchJob(const Field& root, ParsedJob* job) {
   const Field replicas = spec["pytorchReplicaSpecs"];
   if (!replicas.Require() || replicas.Object() == nullptr) return;
   replicas.OnlyMembers({"Master", "Worker"});
-  for (const auto& type : kTypes) ReadReplicas(replicas[type.key], type, job);
+  for (const auto& type : kReplicaTypes) ReadReplicas(replicas[type.key], type, job);
   if (job->pod_sets.empty()) replicas.Fail("must have a Master or Workers");
   CheckPodSets(replicas, job->pod_sets);
 }
 
 void VisitPyTorchJobTemplates(json::object& manifest, const TemplateVisitor& visit) {
   auto& replicas = MakeObjectAt(MakeObjectAt(manifest, "spec"), "pytorchReplicaSpecs");
-  for (const auto& type : kTypes) {
+  for (const auto& type : kReplicaTypes) {
     if (auto* found = MutableObject(&replicas, type.key))
       visit(type.pod_set, MakeObjectAt(*found, "template"));
   }

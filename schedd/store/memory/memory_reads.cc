@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "schedd/model/task_ranges.h"
 #include "schedd/store/memory/memory_store.h"
 
 namespace muster {
@@ -23,6 +24,10 @@ Event AcceptedEvent(const JobRecord& job) {
           ""};
 }
 
+JobId ArrayOf(const JobRecord& job) {
+  return job.batch == nullptr ? JobId{} : job.batch->array_job_id;
+}
+
 // True if the job passes every filter of the query that is set.
 bool Selects(const JobQuery& query, const JobRecord& job, bool deleted) {
   if (deleted && !query.include_deleted) return false;
@@ -32,6 +37,9 @@ bool Selects(const JobQuery& query, const JobRecord& job, bool deleted) {
   if (!query.name.empty() && job.name != query.name && job.display_name != query.name) return false;
   if (query.state.has_value() && job.state != *query.state) return false;
   if (query.shape.has_value() && job.shape != *query.shape) return false;
+  if (query.array.value != 0 && ArrayOf(job) != query.array) return false;
+  if (query.array_task && (job.batch == nullptr || job.batch->array_task_id != *query.array_task))
+    return false;
   if (query.visible != nullptr && !query.visible->Shows(job)) return false;
   return !query.ended_since.set() || (job.end_time.set() && job.end_time >= query.ended_since);
 }
@@ -51,6 +59,7 @@ Result<StoredWorld> MemoryStore::Load(Epoch epoch, WallTime finished_since) {
   if (!readable.ok()) return readable.error();
   if (epoch != epoch_) return Aborted("this daemon no longer leads; its epoch has passed");
   StoredWorld loaded;
+  std::set<JobId> live_arrays;
   for (const auto& [id, job] : tables_.jobs) {
     loaded.last_job_id = id;
     loaded.last_seq = std::max(loaded.last_seq, job.record->accept_seq);
@@ -60,7 +69,10 @@ Result<StoredWorld> MemoryStore::Load(Epoch epoch, WallTime finished_since) {
     if (!kept) continue;
     loaded.last_seq = std::max(loaded.last_seq, job.record->resource_version);
     loaded.jobs.push_back(job.record);
+    if (!IsTerminal(job.record->state) && ArrayOf(*job.record).value != 0)
+      live_arrays.insert(ArrayOf(*job.record));
   }
+  loaded.array_ends = EndsOf(live_arrays);
   for (const auto& [id, object] : tables_.objects) {
     loaded.objects.push_back(object);
     loaded.last_seq = std::max(loaded.last_seq, object->resource_version);
@@ -93,9 +105,39 @@ Result<std::vector<std::string>> MemoryStore::ReadManifests(const std::vector<Jo
   for (const JobId id : ids) {
     const auto found = tables_.jobs.find(id);
     if (found == tables_.jobs.end()) return NotFound("there is no job " + std::to_string(id.value));
-    manifests.push_back(found->second.manifest);
+    // A task of an array has the manifest of its array.
+    const auto own = found->second.manifest.empty()
+                         ? tables_.jobs.find(ArrayOf(*found->second.record))
+                         : found;
+    if (own == tables_.jobs.end()) return NotFound("there is no job " + std::to_string(id.value));
+    manifests.push_back(own->second.manifest);
   }
   return manifests;
+}
+
+std::vector<ArrayEnds> MemoryStore::EndsOf(const std::set<JobId>& arrays) const {
+  std::map<JobId, ArrayEnds> ends;
+  for (const auto& [id, job] : tables_.jobs) {
+    const JobRecord& record = *job.record;
+    if (!IsTerminal(record.state) || !arrays.contains(ArrayOf(record))) continue;
+    ArrayEnds& one = ends[ArrayOf(record)];
+    one.array = ArrayOf(record);
+    if (record.state == JobState::kSucceeded) {
+      ++one.ok;
+    } else {
+      one.failed += IsArrayRecord(record) ? CountOf(BatchStateOf(record).waiting_tasks) : 1;
+    }
+  }
+  std::vector<ArrayEnds> out;
+  for (const auto& [array, one] : ends) out.push_back(one);
+  return out;
+}
+
+Result<std::vector<ArrayEnds>> MemoryStore::ReadArrayEnds(const std::vector<JobId>& arrays) {
+  std::lock_guard lock(mutex_);
+  const Status readable = CheckReadable();
+  if (!readable.ok()) return readable.error();
+  return EndsOf({arrays.begin(), arrays.end()});
 }
 
 // Pages in the order of the ids, from the first id above query.after.

@@ -282,7 +282,9 @@ Result<CommitVersion> MemoryStore::CommitAll(const PlanCommit& commit) {
 // The order of the tables is that of QueueCommit in commit_encoding.cc. The audit log needs no undo
 // step, because no refusal can follow it.
 Status MemoryStore::Apply(const PlanCommit& commit, UndoLog* undo) {
-  Status status = ApplyJobs(commit, undo);
+  Status status = ApplyNewJobs(commit, undo);
+  if (!status.ok()) return status;
+  status = ApplyJobs(commit, undo);
   if (!status.ok()) return status;
   for (const UsageRow& row : commit.usage) {
     if (row.amount < 0) return Refused("quota usage cannot be negative");
@@ -357,6 +359,24 @@ void MemoryStore::ForgetKeys(WallTime before, UndoLog* undo) {
 }
 
 // The refusals are the check constraints of table job_state.
+// Tasks of arrays. A taken name shows as a job that does not exist, as on PostgreSQL.
+Status MemoryStore::ApplyNewJobs(const PlanCommit& commit, UndoLog* undo) {
+  for (const JobPtr& job : commit.new_jobs) {
+    const NameKey name(job->ns, job->shape, job->name);
+    if (tables_.live_names.contains(name)) return Refused("a job of this change does not exist");
+    if (tables_.jobs.contains(job->id)) return Refused("the job number is taken");
+    if (tables_.uids.contains(job->uid)) return Refused("the job's uid is taken");
+    if (tables_.accept_seqs.contains(job->accept_seq)) return Refused("the event number is taken");
+    if (job->batch == nullptr || job->batch->array_job_id.value == 0)
+      return Refused("a job without a manifest is a task of an array");
+    Put(&tables_.jobs, job->id, StoredJob{job, ""}, undo);
+    Put(&tables_.live_names, name, job->id, undo);
+    Put(&tables_.uids, job->uid, job->id, undo);
+    Put(&tables_.accept_seqs, job->accept_seq, job->id, undo);
+  }
+  return Done{};
+}
+
 Status MemoryStore::ApplyJobs(const PlanCommit& commit, UndoLog* undo) {
   for (const JobPtr& job : commit.jobs) {
     const auto found = tables_.jobs.find(job->id);

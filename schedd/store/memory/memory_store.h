@@ -13,6 +13,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -71,6 +72,7 @@ class MemoryStore final : public Store {
               Callback<std::vector<Result<AcceptedJob>>> done) override;
   void Commit(Epoch epoch, PlanCommit commit, Callback<CommitVersion> done) override;
   Result<std::vector<std::string>> ReadManifests(const std::vector<JobId>& ids) override;
+  Result<std::vector<ArrayEnds>> ReadArrayEnds(const std::vector<JobId>& arrays) override;
   Result<std::vector<JobPtr>> ReadJobs(const JobQuery& query) override;
   Result<JobPtr> ReadJob(JobId id) override;
   Result<JobId> FindJob(const std::string& ns, ShapeKind shape, const std::string& name) override;
@@ -143,6 +145,7 @@ class MemoryStore final : public Store {
   Result<std::vector<Result<AcceptedJob>>> FindAccepted(const std::vector<NewJob>& jobs, bool last);
   Result<CommitVersion> CommitAll(const PlanCommit& commit);
   Status Apply(const PlanCommit& commit, UndoLog* undo);
+  Status ApplyNewJobs(const PlanCommit& commit, UndoLog* undo);
   Status ApplyJobs(const PlanCommit& commit, UndoLog* undo);
   Status ApplyAttempts(const PlanCommit& commit, UndoLog* undo);
   Status ApplyDispatches(const PlanCommit& commit, UndoLog* undo);
@@ -154,6 +157,7 @@ class MemoryStore final : public Store {
   void AppendAudit(const std::vector<AuditRow>& rows);
   void ForgetAudit(WallTime before);
   Status CheckReadable() const;
+  std::vector<ArrayEnds> EndsOf(const std::set<JobId>& arrays) const;
 
   const MemoryStoreOptions options_;
   mutable std::mutex mutex_;  // guards everything below

@@ -25,7 +25,8 @@ struct NewJobColumns {
       time_limit{E::kInt8}, ttl{E::kInt8}, submit_time{E::kInt8}, accept_seq{E::kInt8},
       manifest{E::kJson}, state{E::kInt2}, suspended{E::kBool}, reason{E::kText}, message{E::kText},
       conditions{E::kJson}, version{E::kInt8}, admission_state{E::kJson}, placement{E::kJson},
-      account{E::kInt8}, key_scope{E::kText}, key{E::kText};
+      account{E::kInt8}, array{E::kInt8}, array_task{E::kInt4}, key_scope{E::kText},
+      key{E::kText};
 
   void Add(const NewJob& job);
   Params Take(bool keyed);
@@ -59,7 +60,7 @@ void NewJobColumns::Add(const NewJob& job) {
   ttl.Int8(record.ttl_after_finished_s);
   submit_time.Int8(record.submit_time.us);
   accept_seq.Int8(record.accept_seq);
-  manifest.Text(job.manifest);
+  manifest.OptionalText(job.manifest);
   state.Int2(static_cast<std::int16_t>(record.state));
   suspended.Bool(record.suspended_by_user);
   reason.Text(ReasonName(record.reason));
@@ -72,6 +73,13 @@ void NewJobColumns::Add(const NewJob& job) {
     account.Int8(*record.account);
   } else {
     account.Null();
+  }
+  if (record.batch != nullptr && record.batch->array_job_id.value != 0) {
+    array.Int8(record.batch->array_job_id.value);
+    array_task.Int4(record.batch->array_task_id);
+  } else {
+    array.Null();
+    array_task.Null();
   }
   if (job.idempotency.has_value()) {
     key_scope.Text(job.idempotency->scope);
@@ -90,7 +98,7 @@ Params NewJobColumns::Take(bool keyed) {
                          &priority,     &pod_sets,   &batch,       &time_limit,    &ttl,
                          &submit_time,  &accept_seq, &manifest,    &state,         &suspended,
                          &reason,       &message,    &conditions,  &version,       &admission_state,
-                         &placement,    &account}) {
+                         &placement,    &account,     &array,      &array_task}) {
     params.Array(*column);
   }
   if (keyed) params.Array(key_scope).Array(key);
@@ -166,6 +174,14 @@ void QueueAccept(std::span<const NewJob* const> jobs, PqConnection& connection,
   connection.Queue(sql::kFreeKeys.name, key_params);
   connection.Queue(sql::kForeignKeys.name, key_params,
                    [findings](const PGresult& rows) { NoteForeignKeys(rows, findings); });
+}
+
+// They wait, as accepted jobs do; the update of their state rows follows in the same transaction. A
+// name that is taken makes that update fail.
+void QueueNewTasks(std::span<const JobPtr> tasks, PqConnection& connection) {
+  NewJobColumns columns;
+  for (const JobPtr& task : tasks) columns.Add(NewJob{task, "", std::nullopt});
+  connection.Queue(sql::kAcceptJobs.name, columns.Take(false));
 }
 
 Failure FindOutcome(std::span<const NewJob* const> jobs, PqConnection& connection,

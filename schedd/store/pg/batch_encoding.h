@@ -39,6 +39,9 @@ Result<AcceptedJob> AnswerFor(const NewJob& job, const AcceptFindings& findings)
 void QueueAccept(std::span<const NewJob* const> jobs, PqConnection& connection,
                  AcceptFindings* findings);
 
+/// Queues the statement that inserts tasks of arrays, which have no manifest of their own.
+void QueueNewTasks(std::span<const JobPtr> tasks, PqConnection& connection);
+
 /// Asks, outside a transaction, what the database knows of `jobs` after a lost answer. `inserted`
 /// then holds the jobs that are stored with their own uid.
 Failure FindOutcome(std::span<const NewJob* const> jobs, PqConnection& connection,

@@ -357,21 +357,30 @@ void QueuePropagation(const PlanCommit& commit, PqConnection& connection) {
   if (!commit.snapshots.empty()) QueueSnapshots(commit.snapshots, connection);
 }
 
-// Pod sets are part of the immutable row in table jobs; a change of them is rare.
+// Pod sets and batch details are part of the immutable row in table jobs; a change of them is rare:
+// a measurement of requests, or the last waiting task of an array, which takes the array's record.
 void QueueRespecified(const std::vector<JobPtr>& jobs, PqConnection& connection) {
-  Column id{E::kInt8}, pod_sets{E::kJson};
+  Column id{E::kInt8}, pod_sets{E::kJson}, batch{E::kJson}, array_task{E::kInt4};
   for (const auto& [job_id, job] :
        LastByKey<JobId, JobPtr>(jobs, [](const JobPtr& one) { return one->id; })) {
     id.Int8(job_id.value);
     pod_sets.Text(PodSetsText(*(*job)->pod_sets));
+    const BatchDetails* details = (*job)->batch.get();
+    batch.OptionalText(details == nullptr ? "" : BatchText(*details));
+    if (details != nullptr && details->array_job_id.value != 0) {
+      array_task.Int4(details->array_task_id);
+    } else {
+      array_task.Null();
+    }
   }
-  connection.Queue(sql::kRespecifyJobs.name, ArraysOf(id, pod_sets));
+  connection.Queue(sql::kRespecifyJobs.name, ArraysOf(id, pod_sets, batch, array_task));
 }
 
 }  // namespace
 
 // A table without changes costs no statement.
 void QueueCommit(const PlanCommit& commit, PqConnection& connection) {
+  if (!commit.new_jobs.empty()) QueueNewTasks(commit.new_jobs, connection);
   if (!commit.jobs.empty()) QueueJobs(commit.jobs, connection);
   if (!commit.respecified.empty()) QueueRespecified(commit.respecified, connection);
   if (!commit.deleted_jobs.empty()) QueueDeletions(commit.deleted_jobs, connection);

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <set>
 #include <utility>
 
 #include "schedd/base/limits.h"
@@ -160,6 +161,7 @@ class PgStore final : public Store {
     writer_.Post(std::make_unique<CommitCall>(epoch, std::move(commit), std::move(done)));
   }
   Result<std::vector<std::string>> ReadManifests(const std::vector<JobId>& ids) override;
+  Result<std::vector<ArrayEnds>> ReadArrayEnds(const std::vector<JobId>& arrays) override;
   Result<std::vector<JobPtr>> ReadJobs(const JobQuery& query) override;
   Result<JobPtr> ReadJob(JobId id) override;
   Result<JobId> FindJob(const std::string& ns, ShapeKind shape, const std::string& name) override;
@@ -216,6 +218,25 @@ Status LoadPages(Exec exec, pg::Interner* interner, StoredWorld* loaded) {
   }
 }
 
+std::vector<ArrayEnds> EndsOf(pqxx::transaction_base& snapshot, const std::vector<JobId>& arrays) {
+  std::vector<ArrayEnds> ends;
+  for (const pqxx::row& row : snapshot.exec_params(pg::sql::kReadArrayEnds, ArrayText(arrays))) {
+    ends.push_back({JobId{row[0].as<std::int64_t>()}, row[1].as<std::int64_t>(),
+                    row[2].as<std::int64_t>()});
+  }
+  return ends;
+}
+
+// The arrays of jobs that have not ended.
+std::vector<JobId> ArraysIn(const std::vector<JobPtr>& jobs) {
+  std::set<JobId> arrays;
+  for (const JobPtr& job : jobs) {
+    if (job->batch != nullptr && job->batch->array_job_id.value != 0 && !IsTerminal(job->state))
+      arrays.insert(job->batch->array_job_id);
+  }
+  return {arrays.begin(), arrays.end()};
+}
+
 // Works and resource snapshots: the state of configuration objects on member clusters.
 Status LoadPropagation(pqxx::transaction_base& snapshot, StoredWorld* loaded) {
   for (const pqxx::row& row : snapshot.exec(pg::sql::kLoadWorks)) {
@@ -267,6 +288,10 @@ Status LoadAll(pqxx::transaction_base& snapshot, Epoch epoch, WallTime finished_
       loaded->last_seq = std::max(loaded->last_seq, loaded->objects.back()->resource_version);
     }
   }
+  if (const std::vector<JobId> arrays = ArraysIn(loaded->jobs); !arrays.empty()) {
+    part_begins();
+    loaded->array_ends = EndsOf(snapshot, arrays);
+  }
   part_begins();
   for (const pqxx::row& row : snapshot.exec(pg::sql::kLoadUsage)) {
     loaded->usage.push_back(pg::UsageOfRow(row));
@@ -315,12 +340,22 @@ Result<std::vector<std::string>> PgStore::ReadManifests(const std::vector<JobId>
   });
 }
 
+Result<std::vector<ArrayEnds>> PgStore::ReadArrayEnds(const std::vector<JobId>& arrays) {
+  using Ends = std::vector<ArrayEnds>;
+  return Query<Ends>([&](pqxx::transaction_base& snapshot, Ends* ends) -> Status {
+    *ends = EndsOf(snapshot, arrays);
+    return Done{};
+  });
+}
+
 // Filters travel as texts, where null means that the filter is not set.
 Result<std::vector<JobPtr>> PgStore::ReadJobs(const JobQuery& query) {
   using Jobs = std::vector<JobPtr>;
   const std::string state = query.state ? std::to_string(static_cast<int>(*query.state)) : "";
   const std::string shape = query.shape ? std::to_string(static_cast<int>(*query.shape)) : "";
   const std::string ended = query.ended_since.set() ? std::to_string(query.ended_since.us) : "";
+  const std::string array = query.array.value != 0 ? std::to_string(query.array.value) : "";
+  const std::string array_task = query.array_task ? std::to_string(*query.array_task) : "";
   const JobVisibility* visible = query.visible.get();
   const std::string all = visible == nullptr ? "" : PlacesText(visible->all);
   const std::string own = visible == nullptr ? "" : PlacesText(visible->own);
@@ -330,7 +365,8 @@ Result<std::vector<JobPtr>> PgStore::ReadJobs(const JobQuery& query) {
     const pqxx::result rows = snapshot.exec_params(
         kReadJobs, query.after.value, Filter(query.ns), Filter(query.queue), Filter(query.user),
         Filter(state), Filter(shape), Filter(ended), query.include_deleted, Filter(query.name),
-        static_cast<std::int64_t>(query.limit), Filter(all), Filter(own), Filter(user));
+        static_cast<std::int64_t>(query.limit), Filter(all), Filter(own), Filter(user),
+        Filter(array), Filter(array_task));
     for (const pqxx::row& row : rows) {
       Result<JobPtr> job = pg::JobOfRow(row, &interner);
       if (!job.ok()) return job.error();

@@ -154,8 +154,9 @@ inline constexpr PreparedStatement kDropSnapshots = {
 /// Replaces the pod sets of a job: the only change to table jobs after acceptance.
 inline constexpr PreparedStatement kRespecifyJobs = {
     "respecify_jobs",
-    "update jobs j set pod_sets = t.pod_sets from unnest($1::bigint[], $2::json[]) as t (id, "
-    "pod_sets) where j.id = t.id"};
+    "update jobs j set pod_sets = t.pod_sets, batch = t.batch, array_task_id = t.array_task_id "
+    "from unnest($1::bigint[], $2::json[], $3::json[], $4::int[]) as t (id, pod_sets, batch, "
+    "array_task_id) where j.id = t.id"};
 /// $1 time, $2 how many keys at most. The age of the oldest key decides first whether there is
 /// anything to do, so that the usual case reads one row.
 inline constexpr PreparedStatement kForgetKeys = {

@@ -27,11 +27,12 @@ inline constexpr PreparedStatement kFence = {"fence",
   "$9::text[], $10::text[], $11::int[], $12::json[], $13::json[], $14::bigint[], $15::bigint[], " \
   "$16::bigint[], $17::bigint[], $18::json[], $19::smallint[], $20::boolean[], $21::text[], "     \
   "$22::text[], "                                                                                 \
-  "$23::json[], $24::bigint[], $25::json[], $26::json[], $27::bigint[]"
+  "$23::json[], $24::bigint[], $25::json[], $26::json[], $27::bigint[], $28::bigint[], "          \
+  "$29::int[]"
 #define MUSTER_NEW_JOB_FIELDS                                 \
   MUSTER_NEW_JOB_COLUMNS                                      \
   ", state, suspended_by_user, reason, message, conditions, " \
-  "resource_version, admission_state, placement, account_uid"
+  "resource_version, admission_state, placement, account_uid, array_job_id, array_task_id"
 /// The state row comes first, because its live_name decides whether a job is accepted.
 #define MUSTER_INSERT_NAMED                                                                        \
   "insert into job_state (job_id, live_name, state, suspended_by_user, reason, message, "          \
@@ -42,8 +43,9 @@ inline constexpr PreparedStatement kFence = {"fence",
 #define MUSTER_INSERT_JOBS                                                             \
   "on conflict (live_name) where live_name is not null do nothing returning job_id), " \
   "added as (insert into jobs (" MUSTER_NEW_JOB_COLUMNS                                \
-  ", placement, account_uid) select " MUSTER_NEW_JOB_COLUMNS                           \
-  ", placement, account_uid from t "                                                   \
+  ", placement, account_uid, array_job_id, array_task_id) select "                     \
+  MUSTER_NEW_JOB_COLUMNS                                                               \
+  ", placement, account_uid, array_job_id, array_task_id from t "                      \
   "where id in (select job_id from named)) select job_id from named"
 
 /// Returns the ids of the jobs that were inserted; the names of the other jobs are taken.
@@ -52,12 +54,12 @@ inline constexpr PreparedStatement kAcceptJobs = {
                    ") as t (" MUSTER_NEW_JOB_FIELDS
                    ")), "
                    "named as (" MUSTER_INSERT_NAMED MUSTER_INSERT_JOBS};
-/// The same for jobs that may carry an idempotency key ($28 scope, $29 key; null: none). A job is
+/// The same for jobs that may carry an idempotency key ($30 scope, $31 key; null: none). A job is
 /// inserted only if it has no key or holds it (kClaimKeys).
 inline constexpr PreparedStatement kAcceptKeyedJobs = {
     "accept_keyed_jobs",
     "with t as materialized (select * from unnest(" MUSTER_NEW_JOB_ARRAYS
-    ", $28::text[], $29::text[]) "
+    ", $30::text[], $31::text[]) "
     "as t (" MUSTER_NEW_JOB_FIELDS
     ", key_scope, key_text)), "
     "named as (" MUSTER_INSERT_NAMED

@@ -52,11 +52,20 @@ inline constexpr const char* kLastNumbers =
     "select coalesce((select max(id) from jobs), 0), greatest(coalesce((select max(seq) from "
     "events), 0), "
     "coalesce((select max(accept_seq) from jobs), 0))";
-/// One row for each id, in the given order; the manifest is null if the job does not exist.
+/// One row for each id, in the given order; a task of an array has that of its array. It is null if the job does not exist.
 inline constexpr const char* kReadManifests =
-    "select j.manifest from unnest($1::bigint[]) with ordinality as t (id, n) left join jobs j on "
-    "j.id = t.id "
-    "order by t.n";
+    "select coalesce(j.manifest, a.manifest) from unnest($1::bigint[]) with ordinality as t (id, n) "
+    "left join jobs j on j.id = t.id left join jobs a on j.manifest is null and a.id = "
+    "j.array_job_id order by t.n";
+/// How the ended tasks of these arrays ended. A record that stood for waiting tasks when it was
+/// cancelled counts as many as it has.
+inline constexpr const char* kReadArrayEnds =
+    "select j.array_job_id, count(*) filter (where s.state = 5), coalesce(sum(case when "
+    "j.array_task_id >= 0 then 1 else (select coalesce(sum(((r ->> 1)::bigint - (r ->> 0)::bigint) "
+    "/ (r ->> 2)::bigint + 1), 0) from json_array_elements(s.admission_state #> '{batch,"
+    "waitingTasks}') r) end) filter (where s.state > 5), 0)::bigint from jobs j join job_state s on "
+    "s.job_id = j.id where s.state in (5, 6, 7) and j.array_job_id = any ($1::bigint[]) group by 1 "
+    "order by 1";
 inline constexpr const char* kReadJob = MUSTER_JOB_SELECT "where j.id = $1";
 /// A condition whose parameter is null does not apply. $11 and $12 are places of JobVisibility,
 /// "NAMESPACE/KIND" or "/KIND" for every namespace: of $12 only the jobs of user $13 are seen.
@@ -67,6 +76,8 @@ inline constexpr const char* kReadJobs = MUSTER_JOB_SELECT
     "and ($6::smallint is null or j.kind = $6) and ($7::bigint is null or s.end_time >= $7) "
     "and ($8::boolean or s.deleted_at is null) "
     "and ($9::text is null or j.name = $9 or j.display_name = $9) "
+    "and ($14::bigint is null or j.array_job_id = $14) "
+    "and ($15::int is null or j.array_task_id = $15) "
     "and ($11::text[] is null or '/' || j.kind = any ($11) "
     "or j.namespace || '/' || j.kind = any ($11) or (j.user_name = $13::text "
     "and ('/' || j.kind = any ($12::text[]) or j.namespace || '/' || j.kind = any ($12)))) "

@@ -119,6 +119,9 @@ class SealingStore final : public Store {
   Result<std::vector<std::string>> ReadManifests(const std::vector<JobId>& ids) override {
     return below_->ReadManifests(ids);
   }
+  Result<std::vector<ArrayEnds>> ReadArrayEnds(const std::vector<JobId>& arrays) override {
+    return below_->ReadArrayEnds(arrays);
+  }
   Result<std::vector<JobPtr>> ReadJobs(const JobQuery& query) override {
     return below_->ReadJobs(query);
   }

@@ -124,12 +124,9 @@ struct SmallQueue {
     options.max_waiting_jobs = 3;
     return options;
   }
-  std::vector<Code> Submit(const std::vector<std::string>& names, bool array = false) {
+  std::vector<Code> Submit(const std::vector<std::string>& names) {
     std::vector<Submission> jobs;
-    for (const std::string& name : names) {
-      jobs.push_back(MakeSubmission({.name = name}));
-      jobs.back().array_task = array;
-    }
+    for (const std::string& name : names) jobs.push_back(MakeSubmission({.name = name}));
     Answer answer;
     world.engine->Post(Command(std::move(jobs), &answer));
     world.Settle();
@@ -174,11 +171,10 @@ TEST(SubmissionLimit, RunningJobsDoNotWait) {
   }
 }
 
-TEST(SubmissionLimit, AnArrayIsTakenWholeOrNotAtAll) {
+TEST(SubmissionLimit, AnArrayCountsAsOneJob) {
   SmallQueue queue;
-  ASSERT_EQ(queue.Submit({"a"}), std::vector<Code>{Code::kOk});
-  EXPECT_EQ(queue.Submit({"t0", "t1", "t2"}, true), (std::vector<Code>{kFull, kFull, kFull}));
-  EXPECT_EQ(queue.Submit({"t0", "t1"}, true), (std::vector<Code>{Code::kOk, Code::kOk}));
+  ASSERT_NE(queue.world.Submit({.name = "array", .array = "0-99999"}), nullptr);
+  EXPECT_EQ(queue.Submit({"a", "b", "c"}), (std::vector<Code>{Code::kOk, Code::kOk, kFull}));
 }
 
 TEST(SubmissionLimit, WhatIsOnItsWayToTheStoreCountsToo) {
@@ -203,26 +199,6 @@ TEST(SubmissionBatch, AFullInboxIsSaidAtOnce) {
   EXPECT_THAT(world.metrics->Expose(), testing::HasSubstr("muster_shed_total{where=\"inbox\"} 1"));
   world.Settle();
   EXPECT_TRUE(world.engine->Post(FactsCommand{}));
-}
-
-TEST(SubmissionBatch, TasksOfAnArrayShareTheIdOfTheFirst) {
-  EngineWorld world;
-  world.Declare({{"cpu", 4000}}, {{"cpu", 8000}});
-  std::vector<Submission> tasks;
-  for (int i = 0; i < 3; ++i) {
-    Submission task = MakeSubmission({.name = "task" + std::to_string(i)});
-    auto batch = std::make_shared<BatchDetails>();
-    batch->array_task_id = i;
-    task.draft->batch = std::move(batch);
-    task.array_task = true;
-    tasks.push_back(std::move(task));
-  }
-  Answer answer;
-  world.engine->Post(Command(std::move(tasks), &answer));
-  world.Settle();
-  ASSERT_TRUE(answer.has_value() && answer->ok());
-  const JobId first = (**answer)[0]->job->id;
-  for (const auto& one : **answer) EXPECT_EQ(one->job->batch->array_job_id, first);
 }
 
 TEST(SubmissionBatch, ANewMemberOfAParkedClassKnowsItsReasonAtOnce) {

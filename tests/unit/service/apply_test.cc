@@ -156,26 +156,5 @@ TEST(Apply, Errors_OfTheEngine_AreCountedOverDocuments) {
   EXPECT_EQ(error.detail, "documents[5].spec: bad");
 }
 
-json::value ArrayScript(const std::string& tasks, std::size_t bytes = 0) {
-  return json::object{{"script", "#!/bin/sh\n#SBATCH --array=" + tasks + "\ntrue\n" +
-                                     std::string(bytes, '#') + "\n"},
-                      {"queue", "queue"}};
-}
-
-TEST(Apply, ArraysOfSeveralDocumentsAreBoundedTogether) {
-  ServiceWorld w;
-  const auto tasks = w.Apply({ArrayScript("1-500"), ArrayScript("1-501")}, true);
-  ASSERT_FALSE(tasks.ok());
-  EXPECT_EQ(tasks.error().code, Code::kInvalidArgument);
-  EXPECT_NE(tasks.error().detail.find("at most 1000 jobs"), std::string::npos)
-      << tasks.error().detail;
-  // Each array alone is below the bound of bytes.
-  const auto bytes = w.Apply({ArrayScript("1-400", 100'000), ArrayScript("1-400", 100'000)}, true);
-  ASSERT_FALSE(bytes.ok());
-  EXPECT_NE(bytes.error().detail.find("at most 1000 jobs"), std::string::npos)
-      << bytes.error().detail;
-  EXPECT_TRUE(w.Apply({ArrayScript("1-500"), ArrayScript("1-500")}, true).ok());
-}
-
 }  // namespace
 }  // namespace muster::test

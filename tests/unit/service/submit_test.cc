@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "api/service/submission.h"
+#include "schedd/model/task_ranges.h"
 #include "tests/unit/service/service_world.h"
 
 namespace muster::test {
@@ -254,26 +255,22 @@ TEST(Submit, AnArrayWithANameOfItsOwn_IsRefused) {
       << outcomes.error().detail;
 }
 
-TEST(Submit, AnArrayScript_GivesOneJobPerTask_AllOfOneArray) {
+TEST(Submit, AnArrayScript_IsOneJob_AlsoUnderARepeatedKey) {
   ServiceWorld w;
-  std::optional<Result<std::vector<SubmittedJob>>> answer;
-  const json::object body{{"script", "#!/bin/sh\n#SBATCH --array=1-3\ntrue\n"}, {"queue", "queue"}};
-  w.service.SubmitAll(w.alice, {"", body, "k"}, [&](auto jobs) { answer = std::move(jobs); });
-  w.world.Settle();
-  ASSERT_TRUE(answer && answer->ok()) << (answer ? answer->error().detail : "no answer");
-  ASSERT_EQ((*answer)->size(), 3u);
-  for (std::size_t i = 0; i < 3; ++i) {
-    const JobRecord& job = *(**answer)[i].job;
-    EXPECT_EQ(job.batch->array_task_id, static_cast<std::int32_t>(i + 1));
-    EXPECT_EQ(job.batch->array_job_id, (**answer)[0].job->id);
-    EXPECT_EQ(job.name, "job-" + std::to_string(job.id.value));
-    EXPECT_EQ(w.service.JobManifest(w.alice, job.id)->at_pointer("/metadata/name"),
-              json::value(job.name));
-  }
-  w.service.SubmitAll(w.alice, {"", body, "k"}, [&](auto jobs) { answer = std::move(jobs); });
-  w.world.Settle();
-  ASSERT_TRUE(answer->ok());
-  EXPECT_EQ(w.Jobs(), 3u) << "a repeated key makes no further tasks";
+  const json::object body{
+      {"script", "#!/bin/sh\n#SBATCH --array=0-99999%7\ntrue\n"}, {"queue", "queue"}, {"hold", true}};
+  const auto first = w.Submit(body, "", "k");
+  ASSERT_TRUE(first.ok()) << first.error().detail;
+  const JobRecord& job = *first->job;
+  EXPECT_TRUE(IsArrayRecord(job));
+  EXPECT_EQ(job.batch->array_job_id, job.id);
+  EXPECT_EQ(CountOf(BatchStateOf(job).waiting_tasks), 100'000);
+  EXPECT_EQ(BatchStateOf(job).task_throttle, 7);
+  const auto again = w.Submit(body, "", "k");
+  ASSERT_TRUE(again.ok());
+  EXPECT_TRUE(again->replayed);
+  EXPECT_EQ(again->job->id, job.id);
+  EXPECT_EQ(w.Jobs(), 1U);
 }
 
 TEST(SubmitBatch, AnswersEveryItemInOrder_AndBadOnesHarmNoOther) {

@@ -213,27 +213,6 @@ TEST(BatchScript, ReadsTimesAsSlurmWritesThem) {
   }
 }
 
-TEST(ParseArraySpec, RefusesALimitOfRunningTasksThatNothingWouldKeep) {
-  EXPECT_THAT(ProblemsOf(ParseArraySpec("0-15%4")), HasSubstr("(%4) is not supported"));
-  EXPECT_THAT(ProblemsOf(Submit("array: \"0-3%2\"")), HasSubstr("(%2) is not supported"));
-  EXPECT_THAT(ProblemsOf(Submit("", "#SBATCH -a 1-3%1\n")), HasSubstr("(%1) is not supported"));
-}
-
-TEST(ParseArraySpec, ReadsIndexes) {
-  EXPECT_THAT(*ParseArraySpec("0-3"), ElementsAre(0, 1, 2, 3));
-  EXPECT_THAT(*ParseArraySpec("5,1,3"), ElementsAre(1, 3, 5));
-  EXPECT_THAT(*ParseArraySpec("0-15:4"), ElementsAre(0, 4, 8, 12));
-  EXPECT_THAT(*ParseArraySpec("0-6:3,9-10"), ElementsAre(0, 3, 6, 9, 10));
-  EXPECT_EQ(ParseArraySpec("1-1000")->size(), 1000U);
-  for (const std::string bad : {"", "a", "1-", "-1", "3-1", "1,,2", "1-4:0", "4:2", "1-4%0",
-                                "1-4%x", "1-99999999999", "5000000"}) {
-    EXPECT_THAT(ProblemsOf(ParseArraySpec(bad)),
-                HasSubstr("array: Invalid job array specification"))
-        << bad;
-  }
-  EXPECT_THAT(ProblemsOf(ParseArraySpec("0-1000")), HasSubstr("more than 1000 tasks"));
-}
-
 JobRecord Record(const ParsedJob& parsed) {
   JobRecord job;
   job.id = {41};

@@ -1,0 +1,81 @@
+// Verbs on tasks of an array: the methods of JobCommands for `36_4` and `36_[1-5]`.
+//
+// Tasks with records of their own are jobs like any other. Of tasks that wait in a record, those
+// that are named get a record of their own first, one for all of them, so a verb costs the same for
+// one task and for a million; if it names all tasks of a record, the record itself is changed. A
+// verb that changes nothing of a record (a hold of a held one) does not divide it.
+#include "schedd/engine/jobs/job_commands.h"
+#include "schedd/engine/jobs/refusals.h"
+#include "schedd/lifecycle/array_changes.h"
+
+namespace muster {
+namespace {
+
+std::string TasksText(const JobCommand& command) {
+  return std::to_string(command.id.value) + "_[" + IndexText(command.tasks) + "]";
+}
+
+bool ChangesWaiting(JobVerb verb, JobState state) {
+  if (verb == JobVerb::kHold) return state != JobState::kHeld;
+  if (verb == JobVerb::kRelease) return state == JobState::kHeld;
+  return verb != JobVerb::kRequeue;
+}
+
+}  // namespace
+
+// The answer is the first record that the verb changed or left as it wants it. Refusals of single
+// tasks count only if no task took the verb.
+Result<JobPtr> JobCommands::ChangeTasks(const JobCommand& command) {
+  JobPtr first;
+  std::optional<Error> refused;
+  const auto take = [&](Result<JobPtr> outcome) {
+    if (outcome.ok() && first == nullptr) first = *outcome;
+    if (!outcome.ok() && !refused) refused = outcome.error();
+  };
+  for (const JobPtr& record : arrays_.Waiting(command.id)) {
+    TaskRanges chosen = Common(BatchStateOf(*record).waiting_tasks, command.tasks);
+    if (chosen.empty()) continue;
+    const bool divide = ChangesWaiting(command.verb, record->state);
+    take(ChangeJob(command, divide ? Divided(record, std::move(chosen)) : record));
+  }
+  for (const JobPtr& task : arrays_.Tasks(command.id, command.tasks)) take(ChangeJob(command, task));
+  if (first != nullptr) return first;
+  if (refused) return *refused;
+  return NoTaskLeft(command);
+}
+
+// The record of the chosen tasks alone.
+JobPtr JobCommands::Divided(const JobPtr& record, TaskRanges chosen) {
+  TaskRanges left = Without(BatchStateOf(*record).waiting_tasks, chosen);
+  if (left.empty()) return record;
+  const changes::NewRecord made{ids_.Next(), Uid::Make(context_.random), commits_.NextSeq()};
+  const JobPtr own = changes::SplitOff(*record, made, std::move(chosen));
+  jobs_.Create(own);
+  jobs_.Put(record, changes::WithWaiting(*record, std::move(left)), "ArrayDivided");
+  return own;
+}
+
+// All tasks that are named ended before, or there never were any.
+Error JobCommands::NoTaskLeft(const JobCommand& command) {
+  JobQuery query;
+  query.array = command.id;
+  query.include_deleted = true;
+  query.limit = 1;
+  const bool one = CountOf(command.tasks) == 1;
+  if (one) query.array_task = command.tasks.front().first;
+  auto ended = context_.store.ReadJobs(query);
+  if (!ended.ok()) return ended.error();
+  if (one && ended->empty()) {
+    query.array_task = -1;
+    query.limit = 1000;
+    ended = context_.store.ReadJobs(query);
+    if (!ended.ok()) return ended.error();
+    std::erase_if(*ended, [&](const JobPtr& record) {
+      return Common(BatchStateOf(*record).waiting_tasks, command.tasks).empty();
+    });
+  }
+  if (ended->empty()) return NotFound("job " + TasksText(command) + " does not exist");
+  return {Code::kFailedPrecondition, "job " + TasksText(command) + " has already ended"};
+}
+
+}  // namespace muster

@@ -1,0 +1,140 @@
+// Counts follow the records: each change takes away what the record before stood for and adds what
+// the record after stands for. Tasks that ended before a start are counted by the store (Reset), so
+// an ended record that enters memory counts nothing. An array is forgotten when the last of its
+// jobs leaves memory.
+#include "schedd/engine/jobs/arrays.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "schedd/base/find_in.h"
+
+namespace muster {
+
+JobId ArrayIdOf(const JobRecord& job) {
+  return job.batch == nullptr ? JobId{} : job.batch->array_job_id;
+}
+
+void Arrays::Reset(const std::vector<ArrayEnds>& ends) {
+  arrays_.clear();
+  for (const ArrayEnds& one : ends) {
+    Array& array = arrays_[one.array];
+    array.whole = true;
+    array.counts.ok = one.ok;
+    array.counts.failed = one.failed;
+  }
+}
+
+const ArrayCounts* Arrays::Find(JobId array) const {
+  const Array* found = FindIn(arrays_, array);
+  return found == nullptr || !found->whole ? nullptr : &found->counts;
+}
+
+JobPtr Arrays::RecordOf(JobId array, std::int32_t index) const {
+  const Array* found = FindIn(arrays_, array);
+  if (found == nullptr) return nullptr;
+  if (const JobId* task = FindIn(found->tasks, index); task != nullptr) return jobs_.Find(*task);
+  for (const auto& [id, record] : found->waiting) {
+    if (HasTask(BatchStateOf(*record).waiting_tasks, index)) return record;
+  }
+  return nullptr;
+}
+
+std::vector<JobPtr> Arrays::Waiting(JobId array) const {
+  std::vector<JobPtr> records;
+  if (const Array* found = FindIn(arrays_, array); found != nullptr) {
+    for (const auto& [id, record] : found->waiting) records.push_back(record);
+  }
+  return records;
+}
+
+std::vector<JobPtr> Arrays::Tasks(JobId array, const TaskRanges& tasks) const {
+  std::vector<JobPtr> jobs;
+  const Array* found = FindIn(arrays_, array);
+  if (found == nullptr) return jobs;
+  for (const TaskRange& range : tasks) {
+    const auto end = found->tasks.upper_bound(range.last);
+    for (auto task = found->tasks.lower_bound(range.first); task != end; ++task) {
+      if ((task->first - range.first) % range.step != 0) continue;
+      JobPtr job = jobs_.Find(task->second);
+      if (job != nullptr && !IsTerminal(job->state)) jobs.push_back(std::move(job));
+    }
+  }
+  return jobs;
+}
+
+// All records of waiting tasks have the same one.
+std::int32_t Arrays::ThrottleOf(JobId array) const {
+  const Array* found = FindIn(arrays_, array);
+  if (found == nullptr || found->waiting.empty()) return 0;
+  return BatchStateOf(*found->waiting.begin()->second).task_throttle;
+}
+
+// A task that was requeued keeps its place under the limit.
+std::int64_t Arrays::Room(JobId array) const {
+  const std::int32_t throttle = ThrottleOf(array);
+  if (throttle == 0) return std::numeric_limits<std::int64_t>::max();
+  const Array& found = arrays_.at(array);
+  return throttle - found.counts.running - found.queued;
+}
+
+void Arrays::Count(const JobRecord& job, std::int64_t sign, Array* array) {
+  const bool record = IsArrayRecord(job);
+  const std::int64_t tasks = sign * (record ? CountOf(BatchStateOf(job).waiting_tasks) : 1);
+  if (job.state == JobState::kSucceeded) {
+    array->counts.ok += tasks;
+  } else if (IsTerminal(job.state)) {
+    array->counts.failed += tasks;
+  } else if (HoldsQuota(job.state)) {
+    array->counts.running += tasks;
+  } else {
+    array->counts.waiting += tasks;
+    if (!record && job.state == JobState::kPending) array->queued += tasks;
+  }
+}
+
+void Arrays::Index(const JobPtr& job, Array* array) {
+  if (IsArrayRecord(*job) && !IsTerminal(job->state)) {
+    array->waiting[job->id] = job;
+    return;
+  }
+  array->waiting.erase(job->id);
+  if (!IsArrayRecord(*job)) array->tasks[job->batch->array_task_id] = job->id;
+}
+
+void Arrays::Enter(const JobPtr& job) {
+  const JobId id = ArrayIdOf(*job);
+  if (id.value == 0) return;
+  Array& array = arrays_[id];
+  ++array.in_memory;
+  Index(job, &array);
+  if (IsTerminal(job->state)) return;
+  array.whole = true;
+  Count(*job, +1, &array);
+}
+
+void Arrays::Change(const JobRecord& before, const JobPtr& job) {
+  const JobId id = ArrayIdOf(*job);
+  if (id.value == 0) return;
+  Array& array = arrays_[id];
+  Count(before, -1, &array);
+  Count(*job, +1, &array);
+  Index(job, &array);
+}
+
+void Arrays::ChangeSoft(const JobPtr& job) {
+  const JobId id = ArrayIdOf(*job);
+  if (id.value != 0) Index(job, &arrays_[id]);
+}
+
+// LiveJobs still has the record.
+void Arrays::Leave(JobId id) {
+  const JobPtr job = jobs_.Find(id);
+  const JobId array_id = job == nullptr ? JobId{} : ArrayIdOf(*job);
+  if (array_id.value == 0) return;
+  Array& array = arrays_.at(array_id);
+  if (!IsArrayRecord(*job)) array.tasks.erase(job->batch->array_task_id);
+  if (--array.in_memory == 0) arrays_.erase(array_id);
+}
+
+}  // namespace muster
