@@ -106,5 +106,9 @@ int RunScontrol(int argc, char** argv);
 int RunSacctmgr(int argc, char** argv);
 int RunSstat(int argc, char** argv);
 int RunSeff(int argc, char** argv);
+int RunSalloc(int argc, char** argv);
+int RunSrun(int argc, char** argv);  // outside a job
+int RunSbcast(int argc, char** argv);
+int RunStrigger(int argc, char** argv);
 
 }  // namespace muster::slurm

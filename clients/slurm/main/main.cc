@@ -19,6 +19,8 @@ int main(int argc, char** argv) {
       {"sinfo", muster::slurm::RunSinfo},     {"scontrol", muster::slurm::RunScontrol},
       {"sacctmgr", muster::slurm::RunSacctmgr}, {"sstat", muster::slurm::RunSstat},
       {"seff", muster::slurm::RunSeff},
+      {"salloc", muster::slurm::RunSalloc},   {"srun", muster::slurm::RunSrun},
+      {"sbcast", muster::slurm::RunSbcast},   {"strigger", muster::slurm::RunStrigger},
   };
   muster::KeepMemoryPrivate();
   // When the reader of a pipe is gone (squeue | head), writes fail instead of killing the process
