@@ -72,6 +72,7 @@ std::shared_ptr<const BatchDetails> Details(const BatchSpec& spec) {
   details->exclusive = spec.amounts.whole_cpus;
   details->allocation_only = spec.allocation_only;
   details->how = spec.how;
+  details->how.insert(details->how.end(), spec.shown.begin(), spec.shown.end());
   for (std::size_t i = 0; i < spec.components.size(); ++i) {
     const BatchAmounts& one = spec.components[i];
     details->components.push_back(
