@@ -54,7 +54,9 @@ std::shared_ptr<const BatchDetails> Details(const BatchSpec& spec) {
   details->tasks = spec.amounts.tasks;
   details->cpus_per_task = spec.amounts.cpus_per_task;
   details->tasks_per_node = spec.amounts.tasks_per_node;
-  details->mem_per_node_mb = (spec.amounts.memory_bytes + kMegabyte - 1) / kMegabyte;
+  // 0 says that it was all memory of the node.
+  if (!spec.amounts.whole_memory)
+    details->mem_per_node_mb = (spec.amounts.memory_bytes + kMegabyte - 1) / kMegabyte;
   details->mem_per_cpu_mb = (spec.amounts.memory_per_cpu_bytes + kMegabyte - 1) / kMegabyte;
   details->gres = spec.gres;
   details->requeue = spec.requeue;

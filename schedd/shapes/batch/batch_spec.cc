@@ -220,6 +220,8 @@ BatchSpec ReadBatchSpec(const Field& spec) {
   (void)ReadLine(spec["submitHost"], kTextBytes);
   read.time_limit_s = ReadTimeLimit(spec["timeLimit"], "time");
   read.time_min_s = ReadTimeLimit(spec["timeMin"], "time-min");
+  if (read.time_limit_s > 0 && read.time_min_s > read.time_limit_s)
+    spec["timeMin"].Fail("Invalid time-min specification (exceeds job's time or other limits)");
   read.features = ReadLine(spec["features"], kTextBytes);
   read.required_nodes = ReadLine(spec["requiredNodes"], kPathBytes);
   read.excluded_nodes = ReadLine(spec["excludedNodes"], kPathBytes);
