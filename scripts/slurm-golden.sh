@@ -94,7 +94,7 @@ AccountingStoragePass=$run/munge.sock
 AccountingStorageTRES=gres/gpu
 AccountingStorageEnforce=associations,limits,qos
 AccountingStoreFlags=job_comment,job_env,job_script
-NodeName=DEFAULT CPUs=8 RealMemory=16000 TmpDisk=1000 State=UNKNOWN
+NodeName=DEFAULT CPUs=8 Sockets=1 CoresPerSocket=8 ThreadsPerCore=1 RealMemory=16000 State=UNKNOWN
 NodeName=n1 NodeHostName=$machine NodeAddr=127.0.0.1 Port=$node1 Feature=fast,x86 Gres=gpu:a100:4
 NodeName=n2 NodeHostName=$machine NodeAddr=127.0.0.1 Port=$node2 Feature=x86 Gres=gpu:a100:4
 PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE DefaultTime=60 State=UP

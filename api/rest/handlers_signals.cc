@@ -11,6 +11,7 @@
 #include "api/rest/problem.h"
 #include "api/rest/query_reader.h"
 #include "api/service/signal_name.h"
+#include "api/service/signals.h"
 
 namespace muster::rest {
 namespace {
@@ -96,14 +97,14 @@ Callback<JobPtr> AnswerJob(const Responder& respond) {
 void SignalJob(ApiContext& api, const Caller& who, Request& request, Responder respond) {
   const Result<SignalOrder> order = ReadOrder(request);
   if (!order.ok()) return respond([error = order.error()] { return ErrorResponse(false, error); });
-  api.service.SignalJob(who, request.params[0], *order, AnswerJob(respond));
+  api::SignalJob(api.service, who, request.params[0], *order, AnswerJob(respond));
 }
 
 void NotifyJob(ApiContext& api, const Caller& who, Request& request, Responder respond) {
   Result<std::string> message = ReadMessage(request);
   if (!message.ok())
     return respond([error = message.error()] { return ErrorResponse(false, error); });
-  api.service.NotifyJob(who, request.params[0], std::move(*message), AnswerJob(respond));
+  api::NotifyJob(api.service, who, request.params[0], std::move(*message), AnswerJob(respond));
 }
 
 }  // namespace muster::rest

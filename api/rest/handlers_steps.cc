@@ -6,6 +6,7 @@
 
 #include "api/rest/problem.h"
 #include "api/rest/query_reader.h"
+#include "api/service/steps.h"
 #include "api/service/views.h"
 #include "schedd/base/limits_slurm_steps_store.h"
 
@@ -40,8 +41,8 @@ Response JobSteps(ApiContext& api, const Caller& who, Request& request) {
   const Result<std::int64_t> limit = PageSize(query);
   if (!limit.ok()) return ErrorResponse(request, limit.error());
   return StepsResponse(request,
-                       api.service.JobSteps(who, request.params[0], query.Text("page_token"),
-                                            static_cast<std::size_t>(*limit)));
+                       api::JobSteps(api.service, who, request.params[0], query.Text("page_token"),
+                                     static_cast<std::size_t>(*limit)));
 }
 
 Response ListSteps(ApiContext& api, const Caller& who, Request& request) {
@@ -54,8 +55,8 @@ Response ListSteps(ApiContext& api, const Caller& who, Request& request) {
     return ErrorResponse(request, InvalidField("job", "is required: the numbers of jobs"));
   const Result<std::int64_t> limit = PageSize(query);
   if (!limit.ok()) return ErrorResponse(request, limit.error());
-  return StepsResponse(request, api.service.StepsOf(who, *jobs, query.Text("page_token"),
-                                                    static_cast<std::size_t>(*limit)));
+  return StepsResponse(request, api::StepsOf(api.service, who, *jobs, query.Text("page_token"),
+                                             static_cast<std::size_t>(*limit)));
 }
 
 }  // namespace muster::rest

@@ -44,22 +44,11 @@ void AppendWarnings(const Warnings& warnings, std::string* out) {
   *out += ",\"warnings\":" + WriteJson(json::array(warnings.begin(), warnings.end())) + "}";
 }
 
-// The job view of one job, or {"id", "items"} with the tasks of an array script.
+// The job view. An array is one job.
 // Idempotent-Replayed says that an earlier request with the same key made the job.
 Response SubmittedResponse(const std::vector<SubmittedJob>& jobs, const Warnings& warnings) {
   const JobRecord& first = *jobs.front().job;
-  Response response;
-  if (jobs.size() == 1 && (first.batch == nullptr || first.batch->array_task_id < 0)) {
-    response = JobResponse(first, 201);
-  } else {
-    response.status = 201;
-    response.body = "{\"id\":" + std::to_string(first.id.value) + ",\"items\":[";
-    for (std::size_t i = 0; i < jobs.size(); ++i) {
-      if (i > 0) response.body += ',';
-      api::AppendJobView(*jobs[i].job, &response.body);
-    }
-    response.body += "]}";
-  }
+  Response response = JobResponse(first, 201);
   AppendWarnings(warnings, &response.body);
   response.headers.emplace_back("Location", "/v1/jobs/" + std::to_string(first.id.value));
   if (jobs.front().replayed) response.headers.emplace_back("Idempotent-Replayed", "true");
@@ -110,7 +99,7 @@ Response EstimateResponse(const api::SubmissionEstimate& estimate) {
       {"cpus", estimate.cpus}});
 }
 
-// True for {"script": ...}, which may be an array of several jobs.
+// True for {"script": ...}.
 bool IsScript(const json::value& body) {
   return body.is_object() && body.get_object().contains("script");
 }
@@ -141,8 +130,7 @@ void SubmitJob(ApiContext& api, const Caller& who, Request& request, Responder r
     if (!estimate.ok()) return refuse(estimate.error());
     return respond([estimate = *estimate] { return EstimateResponse(estimate); });
   }
-  // A script may be an array, whose tasks are all answered; its warnings are empty, since the
-  // service makes the manifest.
+  // The warnings of a script are empty, since the service makes the manifest.
   if (script) {
     api.service.SubmitAll(who, std::move(submit),
                           [respond](Result<std::vector<SubmittedJob>> jobs) {

@@ -22,7 +22,6 @@
 #include "api/service/list_jobs.h"
 #include "api/service/pod_set_cache.h"
 #include "api/service/service_types.h"
-#include "api/service/step_pages.h"
 #include "backends/backend.h"
 #include "backends/member_queues.h"
 #include "schedd/engine/engine.h"
@@ -34,13 +33,6 @@ namespace muster::api {
 
 /// Finds the backend that runs a cluster's attempts (Dispatcher::BackendOf).
 using BackendLookup = std::function<Backend*(const std::string& cluster)>;
-
-/// A job that runs, and where.
-struct RunningAttempt {
-  JobPtr job;
-  DispatchKey key;
-  Backend* backend = nullptr;
-};
 
 /// A question about a job.
 using JobTest = std::function<bool(const JobRecord& job)>;
@@ -108,22 +100,6 @@ class SchedulerService {
   /// Of jobs that a list of ListRule::kAccounting or GetJob has answered with.
   Result<std::vector<AttemptRecord>> Attempts(const auth::Principal& who,
                                               const std::vector<JobPtr>& jobs) const;
-  /// The steps of a batch script (rule B53), page by page; at most limits::kStepItems a page, which
-  /// is what `limit` 0 gives.
-  Result<StepPage> JobSteps(const auth::Principal& who, const std::string& id,
-                            const std::string& page_token, std::size_t limit) const;
-  /// The same of many jobs. Jobs that do not exist, or that the caller may not see, are left out.
-  Result<StepPage> StepsOf(const auth::Principal& who, const std::vector<JobId>& jobs,
-                           const std::string& page_token, std::size_t limit) const;
-  /// Sends a signal to processes of a running job; asks what cancelling it asks.
-  /// kFailedPrecondition if it does not run; kUnimplemented where its member has no such call.
-  /// Answers with the job.
-  void SignalJob(const auth::Principal& who, const std::string& id, const SignalOrder& order,
-                 Callback<JobPtr> done);
-  /// Writes a line of text to the standard error of a running job; asks for update. Errors as those
-  /// of SignalJob.
-  void NotifyJob(const auth::Principal& who, const std::string& id, std::string message,
-                 Callback<JobPtr> done);
   Result<std::vector<PodStatus>> Pods(const auth::Principal& who, const std::string& id) const;
   Result<shapes::ContainersBySet> Containers(const auth::Principal& who,
                                              const std::string& id) const;
@@ -233,6 +209,13 @@ class SchedulerService {
     return authorizer_.Authorize(who, verb, what);
   }
   WorldViewPtr View() const { return engine_.View(); }
+  // For use cases that have headers of their own: steps.h, signals.h.
+  /// The job of an id if the caller may do this to it. kNotFound if it does not exist or the caller
+  /// may not see it, kPermissionDenied if the caller may only see it.
+  Result<JobPtr> JobFor(const auth::Principal& who, const std::string& id, auth::Verb verb,
+                        std::string_view subresource = {}) const;
+  Result<Backend*> BackendOf(const DispatchKey& key) const;
+  Store& store() const { return store_; }
   /// For questions that are about no object of the service: paths, and what somebody may do.
   const auth::Authorizer& authorizer() const { return authorizer_; }
   /// Done while the daemon has recovered and leads, else kUnavailable with the reasons. REST and
@@ -244,10 +227,6 @@ class SchedulerService {
   Result<WorldViewPtr> ReadyView() const;
   void PostSubmissions(const auth::Principal& who, std::vector<Submission> jobs,
                        Callback<std::vector<Result<SubmittedJob>>> done);
-  /// The job of an id if the caller may do this to it. kNotFound if it does not exist or the caller
-  /// may not see it, kPermissionDenied if the caller may only see it.
-  Result<JobPtr> JobFor(const auth::Principal& who, const std::string& id, auth::Verb verb,
-                        std::string_view subresource = {}) const;
   /// `seen` tells of which jobs the caller may learn by a name.
   Result<JobPtr> FindJob(const std::string& id, const JobTest& seen) const;
   Result<JobPtr> FindJobById(JobId id) const;
@@ -268,10 +247,6 @@ class SchedulerService {
       Result<std::vector<Item>> (Backend::*read)(const DispatchKey&)) const;
   /// The attempt whose pods and logs a caller means: the current or the last one.
   Result<DispatchKey> LatestAttempt(const JobRecord& job) const;
-  Result<Backend*> BackendOf(const DispatchKey& key) const;
-  /// A job that runs, if the caller may do this to it.
-  Result<RunningAttempt> RunningJob(const auth::Principal& who, const std::string& id,
-                                    auth::Verb verb) const;
 
   Engine& engine_;
   Store& store_;

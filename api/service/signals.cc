@@ -1,13 +1,12 @@
-// Use cases that send something to the processes of a running job: a signal, a line of text. Holds
-// these methods of SchedulerService. Nothing of the world changes, so no command goes to the
-// engine; what is sent is noted in the audit trail before the member is asked (rule U33).
+// Nothing of the world changes, so no command goes to the engine; what is sent is noted in the
+// audit trail before the member is asked (rule U33).
 //
 // The member may find that the attempt has ended meanwhile: that is the same 409 as that of a job
 // which does not run in the view.
+#include "api/service/signals.h"
+
 #include <utility>
 
-#include "api/service/job_rights.h"
-#include "api/service/scheduler_service.h"
 #include "api/service/signal_name.h"
 #include "schedd/base/limits_slurm_steps_store.h"
 #include "schedd/model/plain_text.h"
@@ -52,33 +51,39 @@ Callback<Done> AnswerAbout(JobPtr job, Callback<JobPtr> done) {
   };
 }
 
-}  // namespace
+// A job that runs, and where.
+struct RunningAttempt {
+  JobPtr job;
+  DispatchKey key;
+  Backend* backend = nullptr;
+};
 
-Result<RunningAttempt> SchedulerService::RunningJob(const auth::Principal& who,
-                                                    const std::string& id, auth::Verb verb) const {
-  const Result<WorldViewPtr> view = ReadyView();
-  if (!view.ok()) return view.error();
-  const Result<JobPtr> job = JobFor(who, id, verb);
+Result<RunningAttempt> RunningJob(const SchedulerService& service, const auth::Principal& who,
+                                  const std::string& id, auth::Verb verb) {
+  if (const Status ready = service.Ready(); !ready.ok()) return ready.error();
+  const Result<JobPtr> job = service.JobFor(who, id, verb);
   if (!job.ok()) return job.error();
   if (const Status running = IsRunning(**job); !running.ok()) return running.error();
   DispatchKey key{(*job)->uid, (*job)->attempt, (*job)->cluster};
-  const Result<Backend*> backend = BackendOf(key);
+  const Result<Backend*> backend = service.BackendOf(key);
   if (!backend.ok()) return backend.error();
   return RunningAttempt{*job, std::move(key), *backend};
 }
 
-void SchedulerService::SignalJob(const auth::Principal& who, const std::string& id,
-                                 const SignalOrder& order, Callback<JobPtr> done) {
-  const Result<RunningAttempt> running = RunningJob(who, id, auth::Verb::kDelete);
+}  // namespace
+
+void SignalJob(const SchedulerService& service, const auth::Principal& who, const std::string& id,
+               const SignalOrder& order, Callback<JobPtr> done) {
+  const Result<RunningAttempt> running = RunningJob(service, who, id, auth::Verb::kDelete);
   if (!running.ok()) return done(running.error());
-  const Status noted = audit_->Acts(who, "signal", ObjectText(*running->job),
-                                    SignalName(order.signal) + " to " + TargetText(order));
+  const Status noted = service.audit().Acts(who, "signal", ObjectText(*running->job),
+                                            SignalName(order.signal) + " to " + TargetText(order));
   if (!noted.ok()) return done(noted.error());
   running->backend->Signal(running->key, order, AnswerAbout(running->job, std::move(done)));
 }
 
-void SchedulerService::NotifyJob(const auth::Principal& who, const std::string& id,
-                                 std::string message, Callback<JobPtr> done) {
+void NotifyJob(const SchedulerService& service, const auth::Principal& who, const std::string& id,
+               std::string message, Callback<JobPtr> done) {
   if (message.empty()) return done(InvalidField("message", "is required"));
   if (message.size() > limits::kNotifyMessageBytes) {
     return done(InvalidField(
@@ -86,9 +91,9 @@ void SchedulerService::NotifyJob(const auth::Principal& who, const std::string& 
   }
   // One line: what is no text of one line could forge others in the job's output.
   BoundText(&message, limits::kNotifyMessageBytes);
-  const Result<RunningAttempt> running = RunningJob(who, id, auth::Verb::kUpdate);
+  const Result<RunningAttempt> running = RunningJob(service, who, id, auth::Verb::kUpdate);
   if (!running.ok()) return done(running.error());
-  const Status noted = audit_->Acts(who, "notify", ObjectText(*running->job), message);
+  const Status noted = service.audit().Acts(who, "notify", ObjectText(*running->job), message);
   if (!noted.ok()) return done(noted.error());
   running->backend->Notify(running->key, message, AnswerAbout(running->job, std::move(done)));
 }

@@ -3,13 +3,14 @@
 //
 // A page ends anywhere between two steps, since one job may have more of them than fit an answer;
 // its token names the last one.
+#include "api/service/steps.h"
+
 #include <algorithm>
 #include <charconv>
 #include <set>
 #include <utility>
 
 #include "api/service/job_rights.h"
-#include "api/service/scheduler_service.h"
 #include "schedd/base/limits_slurm_steps_store.h"
 
 namespace muster::api {
@@ -69,26 +70,26 @@ Result<StepPage> ReadPage(Store& store, std::vector<JobId> jobs, const std::stri
 
 }  // namespace
 
-Result<StepPage> SchedulerService::JobSteps(const auth::Principal& who, const std::string& id,
-                                            const std::string& page_token,
-                                            std::size_t limit) const {
-  const Result<JobPtr> job = GetJob(who, id);
+Result<StepPage> JobSteps(const SchedulerService& service, const auth::Principal& who,
+                          const std::string& id, const std::string& page_token, std::size_t limit) {
+  const Result<JobPtr> job = service.GetJob(who, id);
   if (!job.ok()) return job.error();
-  return ReadPage(store_, {(*job)->id}, page_token, limit);
+  return ReadPage(service.store(), {(*job)->id}, page_token, limit);
 }
 
 // Jobs that have left memory are read together, and so are those that the caller may not see: an
 // answer without them takes as long as one without jobs that do not exist (rule U21).
-Result<StepPage> SchedulerService::StepsOf(const auth::Principal& who,
-                                           const std::vector<JobId>& jobs,
-                                           const std::string& page_token, std::size_t limit) const {
-  const Result<WorldViewPtr> view = ReadyView();
-  if (!view.ok()) return view.error();
+Result<StepPage> StepsOf(const SchedulerService& service, const auth::Principal& who,
+                         const std::vector<JobId>& jobs, const std::string& page_token,
+                         std::size_t limit) {
+  if (const Status ready = service.Ready(); !ready.ok()) return ready.error();
+  const WorldViewPtr view = service.View();
+  const auto sees = [&](const JobRecord& job) { return SeesJob(service.authorizer(), who, job); };
   std::vector<JobId> seen;
   JobQuery others;
   for (const JobId id : std::set<JobId>(jobs.begin(), jobs.end())) {
-    const JobPtr live = (*view)->jobs.Find(id);
-    if (live != nullptr && SeesJob(authorizer_, who, *live)) {
+    const JobPtr live = view->jobs.Find(id);
+    if (live != nullptr && sees(*live)) {
       seen.push_back(id);
     } else {
       others.ids.push_back(id);
@@ -97,13 +98,13 @@ Result<StepPage> SchedulerService::StepsOf(const auth::Principal& who,
   if (!others.ids.empty()) {
     others.include_deleted = true;
     others.limit = others.ids.size();
-    const Result<std::vector<JobPtr>> stored = store_.ReadJobs(others);
+    const Result<std::vector<JobPtr>> stored = service.store().ReadJobs(others);
     if (!stored.ok()) return stored.error();
     for (const JobPtr& job : *stored) {
-      if (SeesJob(authorizer_, who, *job)) seen.push_back(job->id);
+      if (sees(*job)) seen.push_back(job->id);
     }
   }
-  return ReadPage(store_, std::move(seen), page_token, limit);
+  return ReadPage(service.store(), std::move(seen), page_token, limit);
 }
 
 }  // namespace muster::api

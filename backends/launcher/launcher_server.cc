@@ -15,7 +15,6 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstring>
-#include <deque>
 #include <functional>
 #include <mutex>
 #include <thread>
@@ -23,6 +22,7 @@
 #include <vector>
 
 #include "backends/launcher/codec.h"
+#include "backends/launcher/readers.h"
 #include "backends/launcher/wire.h"
 #include "schedd/base/limits.h"
 #include "schedd/base/limits_launcher.h"
@@ -107,39 +107,6 @@ void AnswerList(Session& session, std::uint64_t id, const std::vector<Observatio
 }
 
 }  // namespace
-
-// A few threads that run what blocks.
-class Readers {
- public:
-  Readers() {
-    for (int i = 0; i < limits::kLauncherReaders; ++i)
-      threads_.emplace_back([this](const std::stop_token& stop) { Run(stop); });
-  }
-  // False: too many wait already.
-  bool Post(std::function<void()> task) {
-    std::lock_guard lock(mutex_);
-    if (tasks_.size() >= limits::kLauncherReadsWaiting) return false;
-    tasks_.push_back(std::move(task));
-    wake_.notify_one();
-    return true;
-  }
-
- private:
-  void Run(const std::stop_token& stop) {
-    std::unique_lock lock(mutex_);
-    while (wake_.wait(lock, stop, [this] { return !tasks_.empty(); })) {
-      const std::function<void()> task = std::move(tasks_.front());
-      tasks_.pop_front();
-      lock.unlock();
-      task();
-      lock.lock();
-    }
-  }
-  std::mutex mutex_;
-  std::condition_variable_any wake_;
-  std::deque<std::function<void()>> tasks_;
-  std::vector<std::jthread> threads_;  // ends first
-};
 
 }  // namespace launcher
 
@@ -397,8 +364,7 @@ bool LauncherServer::Impl::Remove(const SessionPtr& session, const pb::Request& 
   const std::optional<DispatchKey> key = KeyFrom(request.remove().key());
   const std::optional<RemovePolicy> policy = launcher::PolicyFrom(request.remove().policy());
   if (!key || !policy) return false;
-  backend_.Remove(*key, *policy,
-                  [session, id = request.id()](Result<RemovalResult> result) {
+  backend_.Remove(*key, *policy, [session, id = request.id()](Result<RemovalResult> result) {
     Answer<RemovalResult>(*session, id, result, [](const RemovalResult& done, pb::Answer* out) {
       out->set_existed(done.existed);
     });

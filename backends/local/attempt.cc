@@ -34,9 +34,6 @@ namespace {
 // Rounds of one Advance; each starts or ends a pod.
 constexpr int kRounds = 64;
 constexpr std::int64_t kRetryUs = 5 * kMicrosPerSecond;
-// How long beyond the grace period a supervisor may take to stop its pod.
-constexpr std::int64_t kSupervisorSlackNs = 15 * kNanosPerSecond;
-constexpr std::int64_t kDefaultGraceMs = 30'000;
 // Other users may pass through the directory, but not list it.
 constexpr unsigned kPassOnly = 0711;
 // The attempt's own directory: only users of its pods may pass (LetPass).
@@ -48,22 +45,6 @@ constexpr int kSpawns = 3;
 bool FitsIntoName(const std::string& name) { return name.size() <= 200; }
 bool LeavesDirectory(const std::string& name) {
   return name.empty() || name[0] == '.' || name.find('/') != std::string::npos;
-}
-
-StopRequest::Cause CauseOf(StopCause cause) {
-  switch (cause) {
-    case StopCause::kCancelled:
-      return StopRequest::Cause::kCancelled;
-    case StopCause::kTimeLimit:
-      return StopRequest::Cause::kTimeLimit;
-    case StopCause::kPreempted:
-      return StopRequest::Cause::kPreempted;
-    case StopCause::kRequeued:
-      return StopRequest::Cause::kRequeued;
-    case StopCause::kNodeFailure:
-      return StopRequest::Cause::kNodeFailure;
-  }
-  return StopRequest::Cause::kNone;
 }
 
 }  // namespace
@@ -167,8 +148,7 @@ void Attempt::AdoptPods() {
     world_.shares.Have(state_.key.cluster, given.cpus, given.devices);
     pod->cpus = std::move(given.cpus);
     pod->devices = std::move(given.devices);
-    if (!WatchPod(pod.get()))
-      WakeAt(world_.options.clock->WallNow().Plus(kRetryUs));
+    if (!WatchPod(pod.get())) WakeAt(world_.options.clock->WallNow().Plus(kRetryUs));
   }
 }
 
@@ -422,44 +402,6 @@ void Attempt::OnSilence(Pod* pod) {
   std::int64_t sequence = 0;
   if (Result<PodOnDisk> disk = ReadPodDirectory(pod->dir, &sequence); disk.ok())
     pod->disk = std::move(*disk);
-}
-
-// Asks the supervisor to stop the pod. Without a grace period in the request: the pod's own, or
-// 30 s; the longest of all templates bounds how long the supervisor may take.
-void Attempt::StopPod(Pod* pod, const StopRequest& request) {
-  const std::int64_t grace_ms = request.grace_ms;
-  if (!pod->disk.record.live()) return;
-  // One request is enough, unless this one gives a grace period.
-  if (pod->disk.record.stopping && pod->kill_at.ns != 0 && grace_ms < 0) return;
-  const Status asked = RequestStop(pod->dir, pod->disk.supervisor, request);
-  if (!asked.ok()) trouble_ = asked.error().detail;
-  pod->disk.record.stopping = true;
-  std::int64_t longest_ms = grace_ms;
-  if (grace_ms < 0) {
-    longest_ms = kDefaultGraceMs;
-    for (const json::object* pod_template : controller_->templates(object_)) {
-      longest_ms =
-          std::max(longest_ms, SecondsToMillis(Integer(ObjectOrEmpty(*pod_template, "spec"),
-                                                       "terminationGracePeriodSeconds", 0)));
-    }
-  }
-  pod->kill_at = world_.options.clock->Now() + MillisToNanos(longest_ms) + kSupervisorSlackNs;
-  LookAt(pod);
-}
-
-void Attempt::StopAll(const StopRequest& request) {
-  for (const auto& pod : pods_) StopPod(pod.get(), request);
-}
-
-// Kills supervisors (with all their processes) that have not stopped their pods in time, because
-// they are stopped or starved themselves.
-void Attempt::KillOverdue() {
-  const Monotonic now = world_.options.clock->Now();
-  for (const auto& pod : pods_) {
-    if (!pod->disk.record.live() || pod->kill_at.ns == 0 || pod->kill_at > now) continue;
-    KillRemains(pod->dir, pod->disk.supervisor);
-    LookAt(pod.get());
-  }
 }
 
 // No pod runs any more: keeps the record and the logs, or deletes the directory; then answers.

@@ -38,6 +38,9 @@ struct AttemptWorld {
   std::function<void(const DispatchKey&)> forget;  // called when an attempt is gone from the disk
 };
 
+/// What an attempt's pods are told of a removal.
+StopRequest::Cause CauseOf(StopCause cause);
+
 class Attempt : public std::enable_shared_from_this<Attempt> {
  public:
   /// Writes a new, suspended attempt. Errors: kInvalidArgument (a kind or template that cannot run
@@ -134,8 +137,8 @@ class Attempt : public std::enable_shared_from_this<Attempt> {
   std::optional<TimerId> timer_;
   std::vector<Callback<RemovalResult>> waiting_;
   std::optional<Observation> reported_;
-  bool batch_ = false;               // its pods belong to a batch script
-  std::int64_t orders_ = 0;          // the number of the last order to a supervisor
+  bool batch_ = false;       // its pods belong to a batch script
+  std::int64_t orders_ = 0;  // the number of the last order to a supervisor
   // Of the steps of a batch script: the file that reports them, its watch, when it may be read
   // again and whether it has changed, and the steps that have not ended by it.
   std::optional<StepFile> step_file_;

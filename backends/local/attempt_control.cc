@@ -1,5 +1,5 @@
-// Attempt: control over what runs: signals, suspension, lines for the script's output, and which
-// cpus and devices each pod has.
+// Attempt: control over what runs: stopping, signals, suspension, lines for the script's output,
+// and which cpus and devices each pod has.
 #include <signal.h>
 
 #include <algorithm>
@@ -12,6 +12,10 @@
 
 namespace muster::local {
 namespace {
+
+// How long beyond the grace period a supervisor may take to stop its pod.
+constexpr std::int64_t kSupervisorSlackNs = 15 * kNanosPerSecond;
+constexpr std::int64_t kDefaultGraceMs = 30'000;
 
 constexpr char kGpu[] = "nvidia.com/gpu";
 
@@ -30,6 +34,60 @@ const char* TargetName(SignalOrder::Target target) {
 }
 
 }  // namespace
+
+StopRequest::Cause CauseOf(StopCause cause) {
+  switch (cause) {
+    case StopCause::kCancelled:
+      return StopRequest::Cause::kCancelled;
+    case StopCause::kTimeLimit:
+      return StopRequest::Cause::kTimeLimit;
+    case StopCause::kPreempted:
+      return StopRequest::Cause::kPreempted;
+    case StopCause::kRequeued:
+      return StopRequest::Cause::kRequeued;
+    case StopCause::kNodeFailure:
+      return StopRequest::Cause::kNodeFailure;
+  }
+  return StopRequest::Cause::kNone;
+}
+
+// Asks the supervisor to stop the pod. Without a grace period in the request: the pod's own, or
+// 30 s; the longest of all templates bounds how long the supervisor may take.
+void Attempt::StopPod(Pod* pod, const StopRequest& request) {
+  const std::int64_t grace_ms = request.grace_ms;
+  if (!pod->disk.record.live()) return;
+  // One request is enough, unless this one gives a grace period.
+  if (pod->disk.record.stopping && pod->kill_at.ns != 0 && grace_ms < 0) return;
+  const Status asked = RequestStop(pod->dir, pod->disk.supervisor, request);
+  if (!asked.ok()) trouble_ = asked.error().detail;
+  pod->disk.record.stopping = true;
+  std::int64_t longest_ms = grace_ms;
+  if (grace_ms < 0) {
+    longest_ms = kDefaultGraceMs;
+    for (const json::object* pod_template : controller_->templates(object_)) {
+      longest_ms =
+          std::max(longest_ms, SecondsToMillis(Integer(ObjectOrEmpty(*pod_template, "spec"),
+                                                       "terminationGracePeriodSeconds", 0)));
+    }
+  }
+  pod->kill_at = world_.options.clock->Now() + MillisToNanos(longest_ms) + kSupervisorSlackNs;
+  LookAt(pod);
+}
+
+void Attempt::StopAll(const StopRequest& request) {
+  for (const auto& pod : pods_) StopPod(pod.get(), request);
+}
+
+// Kills supervisors (with all their processes) that have not stopped their pods in time, because
+// they are stopped or starved themselves.
+void Attempt::KillOverdue() {
+  const Monotonic now = world_.options.clock->Now();
+  for (const auto& pod : pods_) {
+    if (!pod->disk.record.live() || pod->kill_at.ns == 0 || pod->kill_at > now) continue;
+    KillRemains(pod->dir, pod->disk.supervisor);
+    LookAt(pod.get());
+  }
+}
 
 // The supervisors carry signals out, because they know the processes below them and hold the files
 // of the output. attempt.json says first that the job is suspended, and last that it is not any

@@ -1,7 +1,7 @@
 // Attempt: the steps of its batch script. The agent beside the script appends to steps/steps.jsonl;
-// this reads on when the directory changes, at most kStepReadEveryMs apart, and reports what is new.
-// The watch is taken away until the next read is due, so that a job that writes all the time costs
-// no more.
+// this reads on when the directory changes, at most kStepReadEveryMs apart, and reports what is
+// new. The watch is taken away until the next read is due, so that a job that writes all the time
+// costs no more.
 //
 // Nothing of it is stored here: after a restart the file is read from its beginning, and all steps
 // are reported again.

@@ -94,9 +94,10 @@ HostAbilities FindAbilities(const std::string& supervisor_path, bool use_cgroups
                     : Probe(supervisor_path, "mount") ? "mount"
                     : Probe(supervisor_path, "user")  ? "user"
                                                       : "none";
-  text << (found.isolation == "mount"  ? "volumes in mount namespaces"
-           : found.isolation == "user" ? "volumes in user and mount namespaces"
-                                       : "volumes by symbolic links, the host's own name: no namespaces here");
+  text << (found.isolation == "mount" ? "volumes in mount namespaces"
+           : found.isolation == "user"
+               ? "volumes in user and mount namespaces"
+               : "volumes by symbolic links, the host's own name: no namespaces here");
   text << "; images are not pulled";
   found.description = text.str();
   return found;

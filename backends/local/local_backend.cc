@@ -326,7 +326,8 @@ void LocalBackend::Control(const DispatchKey& key, std::function<Status(Attempt&
                            Callback<Done> done) {
   const bool posted = loop_->Post([this, key, call = std::move(call), done] {
     const auto found = attempts_.find(key);
-    if (found == attempts_.end()) return done(NotFound("there is no such attempt on " + key.cluster));
+    if (found == attempts_.end())
+      return done(NotFound("there is no such attempt on " + key.cluster));
     const std::shared_ptr<Attempt> attempt = found->second;
     done(call(*attempt));
     // A suspension changes when its time limit comes.
@@ -336,11 +337,13 @@ void LocalBackend::Control(const DispatchKey& key, std::function<Status(Attempt&
 }
 
 void LocalBackend::Signal(const DispatchKey& key, const SignalOrder& order, Callback<Done> done) {
-  Control(key, [order](Attempt& attempt) { return attempt.Signal(order); }, std::move(done));
+  Control(
+      key, [order](Attempt& attempt) { return attempt.Signal(order); }, std::move(done));
 }
 
 void LocalBackend::Notify(const DispatchKey& key, const std::string& line, Callback<Done> done) {
-  Control(key, [line](Attempt& attempt) { return attempt.Notify(line); }, std::move(done));
+  Control(
+      key, [line](Attempt& attempt) { return attempt.Notify(line); }, std::move(done));
 }
 
 void LocalBackend::List(const std::string& cluster, Callback<std::vector<Observation>> done) {

@@ -270,7 +270,8 @@ Status PostOrder(const std::string& dir, SupervisorId supervisor, std::int64_t n
   // Names sort as their numbers do.
   std::string name = std::to_string(number);
   name.insert(0, 20 - std::min<std::size_t>(20, name.size()), '0');
-  if (Status wrote = WriteWholeFile(orders + "/" + name, json::serialize(order), kOurs); !wrote.ok())
+  if (Status wrote = WriteWholeFile(orders + "/" + name, json::serialize(order), kOurs);
+      !wrote.ok())
     return wrote;
   SignalSupervisor(dir, supervisor, SIGUSR1);
   return Done{};

@@ -23,7 +23,8 @@ int OpenStepFile(const std::string& dir, uid_t owner) {
       ::openat(at, "steps.jsonl", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
   ::close(at);
   struct stat info {};
-  if (fd >= 0 && ::fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_uid == owner) return fd;
+  if (fd >= 0 && ::fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_uid == owner)
+    return fd;
   if (fd >= 0) ::close(fd);
   return -1;
 }

@@ -2,9 +2,9 @@
 //
 // `describe` of a job prints its view and then what the paths below it tell: conditions, pods, the
 // steps of a batch script, its own events and the events of the member that runs it. Only the view
-// is required. The others are left out if they cannot be read, because the history may have been removed and the member may
-// not answer. `describe` of a placement or a Secret is laid out as kubectl does it
-// (describe_page.h); all other objects are printed as YAML.
+// is required. The others are left out if they cannot be read, because the history may have been
+// removed and the member may not answer. `describe` of a placement or a Secret is laid out as
+// kubectl does it (describe_page.h); all other objects are printed as YAML.
 #include <algorithm>
 #include <cstdio>
 

@@ -14,6 +14,7 @@
 
 #include "clients/lib/idempotency_key.h"
 #include "clients/lib/job_wait.h"
+#include "clients/slurm/array_wait.h"
 #include "clients/slurm/command.h"
 #include "clients/slurm/sbatch_options.h"
 #include "clients/slurm/sbatch_request.h"
@@ -118,24 +119,19 @@ int ReportRefusal(const client::Failure& failure, const SbatchOptions& options) 
   return ErrorExit(kExitRefused);
 }
 
-// The ids of the new jobs: the tasks of an array, or one job. Empty if the answer has none.
+// The id of the new job, which is the array's of an array. Empty if the answer has none.
 std::vector<std::int64_t> IdsOf(const json::value& answer) {
-  std::vector<std::int64_t> ids;
-  if (!answer.is_object()) return ids;
-  const json::object& object = answer.get_object();
-  for (const json::value& item : ArrayOrEmpty(object, "items")) {
-    if (item.is_object()) ids.push_back(client::MemberNumber(item.get_object(), "id"));
-  }
-  if (ids.empty()) ids.push_back(client::MemberNumber(object, "id"));
-  if (ids.front() <= 0) ids.clear();
-  return ids;
+  if (!answer.is_object()) return {};
+  const std::int64_t id = client::MemberNumber(answer.get_object(), "id");
+  return id > 0 ? std::vector{id} : std::vector<std::int64_t>{};
 }
 
 // For --wait: the exit code of the job, or the highest one of an array's tasks. A job that a signal
 // ended, or that did not run to its end, counts as 1.
-int WaitForEnd(client::ApiClient& api, const std::vector<std::int64_t>& ids) {
+int WaitForEnd(client::ApiClient& api, const std::vector<std::int64_t>& ids, bool array) {
   const auto ended = [](const client::JobView& job) { return job.ended(); };
-  client::Outcome<std::vector<client::JobView>> jobs = client::WaitForJobs(api, ids, 0, ended);
+  client::Outcome<std::vector<client::JobView>> jobs =
+      array ? WaitForArray(api, ids.front()) : client::WaitForJobs(api, ids, 0, ended);
   if (!jobs.ok()) {
     PrintError(kSbatch, FailureText(jobs.failure()));
     return ErrorExit(kExitRefused);
@@ -306,7 +302,7 @@ int Submit(const SbatchOptions& options, const ScriptSource& script, SubmitPlace
   else if (!options.Has("quiet"))
     WriteOut("Submitted batch job " + id + (cluster.empty() ? "" : " on cluster " + cluster) +
              "\n");
-  return options.Has("wait") ? WaitForEnd(api, ids) : 0;
+  return options.Has("wait") ? WaitForEnd(api, ids, IsArrayAnswer(*answer)) : 0;
 }
 
 }  // namespace

@@ -135,6 +135,9 @@ struct Launch {
 
 /// A signal for all tasks; kTerminate is the whole sequence of SIGCONT, SIGTERM and SIGKILL.
 inline constexpr std::int32_t kTerminate = 1000;
+/// kRelinquish: `signal` is the status with which the job ends; with `step` kDetach the job goes
+/// on without its client (salloc --no-shell).
+inline constexpr std::int32_t kDetach = 1;
 struct StepSignal {
   std::int32_t step = 0;  // of kNodeSignal; srun's own step otherwise
   std::int32_t signal = 0;

@@ -52,6 +52,8 @@ struct JobCommand {
   bool by_operator = false;
   /// kRequeue: it comes back held, and is marked (State=SpecialExit).
   bool hold = false, special_exit = false;
+  /// If set, these tasks of array `id`, waiting or not, instead of job `id`.
+  TaskRanges tasks = {};
 };
 
 /// kNotFound; kAborted for a stale version; kFailedPrecondition or kInvalidArgument, naming the
@@ -63,8 +65,6 @@ struct UpdateJobCommand {
   /// The names of the fields, for the audit trail.
   std::string fields;
   Callback<JobPtr> done;
-  /// If set, these tasks of array `id`, waiting or not, instead of job `id`.
-  TaskRanges tasks = {};
 };
 
 /// All changes or none. Fields of an error name the change's index as `documents[i]`.

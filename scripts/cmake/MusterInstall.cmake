@@ -3,7 +3,7 @@ install(TARGETS musterd muster-launcher muster_program muster-pod-supervisor mus
 # The Slurm-named commands have a directory of their own, so that the user's PATH decides whether they hide a real Slurm.
 install(TARGETS muster_slurm_program muster-srun RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/muster/slurm)
 install(CODE "
-  foreach(name sbatch squeue scancel sacct sinfo scontrol)
+  foreach(name sbatch squeue scancel sacct sinfo scontrol salloc sbcast strigger)
     file(CREATE_LINK muster-slurm \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBEXECDIR}/muster/slurm/\${name}\" SYMBOLIC)
   endforeach()
   foreach(name srun sattach)

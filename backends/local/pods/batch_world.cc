@@ -35,10 +35,9 @@ bool ReadNumber(std::string_view text, int base, std::int64_t least, std::int64_
 
 // Names come into /etc/hosts, line by line.
 bool IsHostName(std::string_view name) {
-  return !name.empty() && name.size() <= 253 &&
-         std::all_of(name.begin(), name.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           c == '-' || c == '.' || c == '_';
+  return !name.empty() && name.size() <= 253 && std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '.' || c == '_';
   });
 }
 
@@ -58,7 +57,8 @@ bool ReadWarning(std::string_view text, BatchWorld* world) {
   if (world->warning_batch_only) text.remove_prefix(2);
   const std::size_t at = text.find('@');
   std::int64_t signal = 0;
-  if (at == std::string_view::npos || !ReadNumber(text.substr(0, at), 10, 1, kHighestSignal, &signal))
+  if (at == std::string_view::npos ||
+      !ReadNumber(text.substr(0, at), 10, 1, kHighestSignal, &signal))
     return false;
   world->warning_signal = static_cast<int>(signal);
   return ReadNumber(text.substr(at + 1), 10, 0, INT_MAX, &world->warning_before_s);
@@ -69,9 +69,8 @@ bool ReadLimits(const std::string& text, BatchWorld* world) {
   const json::value value = json::parse(text, error);
   if (error || !value.is_object()) return false;
   for (const auto& member : value.get_object()) {
-    const bool known =
-        std::find(kLimitNames.begin(), kLimitNames.end(), std::string_view(member.key())) !=
-        kLimitNames.end();
+    const bool known = std::find(kLimitNames.begin(), kLimitNames.end(),
+                                 std::string_view(member.key())) != kLimitNames.end();
     if (!known || !member.value().is_int64() || member.value().get_int64() < -1) return false;
     world->limits.emplace_back(member.key(), member.value().get_int64());
   }

@@ -22,7 +22,7 @@ namespace muster::local {
 
 struct BatchWorld {
   std::vector<std::string> hosts;
-  int umask = -1;  // -1: the usual one
+  int umask = -1;                                            // -1: the usual one
   std::vector<std::pair<std::string, std::int64_t>> limits;  // by the names of prlimit(1)
   int warning_signal = 0;                                    // 0: none
   std::int64_t warning_before_s = 0;

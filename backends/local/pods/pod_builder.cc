@@ -348,10 +348,10 @@ Result<json::object> BatchJson(const PodWish& wish, const PodContext& context) {
   if (world->warning_signal > 0 && world->time_limit_s > 0) {
     out["warningSignal"] = world->warning_signal;
     out["warningBatchOnly"] = world->warning_batch_only;
-    out["warningAtUs"] = context.time_began
-                             .PlusSeconds(std::max<std::int64_t>(
-                                 0, world->time_limit_s - world->warning_before_s))
-                             .us;
+    out["warningAtUs"] =
+        context.time_began
+            .PlusSeconds(std::max<std::int64_t>(0, world->time_limit_s - world->warning_before_s))
+            .us;
   }
   return out;
 }

@@ -43,7 +43,8 @@ std::int64_t StepOf(pid_t pid) {
 
 // Whether two paths name the same file.
 bool SameFile(const std::string& a, const std::string& b) {
-  struct stat first {}, second {};
+  struct stat first {
+  }, second{};
   return ::stat(a.c_str(), &first) == 0 && ::stat(b.c_str(), &second) == 0 &&
          first.st_dev == second.st_dev && first.st_ino == second.st_ino;
 }
@@ -59,7 +60,8 @@ void MarkCancelled(const BatchPod& batch, std::int64_t step, const Credentials& 
   const ScopedUser as(user);
   if (!as.problem().empty()) return;
   const std::string path = batch.steps_dir + "/cancelled." + std::to_string(step);
-  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+  const int fd =
+      ::open(path.c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
   if (fd >= 0) ::close(fd);
 }
 
@@ -125,7 +127,8 @@ void PodRunner::SignalTargets(int signal, const std::string& target, std::int64_
     const bool shell = script != nullptr && script->pid == pid;
     const std::int64_t of = shell ? -1 : StepOf(pid);
     // The agents stay, for they report how the steps end.
-    const bool meant = target == "full"    ? (of >= 0 || script != nullptr) && !IsAgent(pid, *pod_.batch)
+    const bool meant = target == "full"
+                           ? (of >= 0 || script != nullptr) && !IsAgent(pid, *pod_.batch)
                        : target == "steps" ? of >= 0
                                            : of >= 0 && of == step;
     if (!meant) continue;
@@ -166,8 +169,8 @@ void PodRunner::Resume() {
 // The warning before the time limit (--signal).
 void PodRunner::PlanWarning() {
   if (!pod_.batch || pod_.batch->warning_signal == 0) return;
-  const std::int64_t left_ms = std::max<std::int64_t>(
-      0, (pod_.batch->warning_at_us - WallMicros()) / kMicrosPerMilli);
+  const std::int64_t left_ms =
+      std::max<std::int64_t>(0, (pod_.batch->warning_at_us - WallMicros()) / kMicrosPerMilli);
   warn_at_ms_ = SaturatingAdd(MonotonicMs(), std::max(left_ms, kEarliestWarningMs));
 }
 

@@ -8,8 +8,8 @@
 // child subreaper, so every process that the pod ever forked is its child in the end, and none can
 // escape.
 //
-// Stopping: CONT and TERM to every process, the grace period, then KILL. A finished pod stops its sidecars
-// the same way; processes that the containers left behind are killed at once.
+// Stopping: CONT and TERM to every process, the grace period, then KILL. A finished pod stops its
+// sidecars the same way; processes that the containers left behind are killed at once.
 //
 // Without a control group that bounds the number of processes they are counted five times a second.
 #include "backends/local/supervisor/pod_runner.h"

@@ -47,9 +47,9 @@ struct BatchPod {
   std::int64_t job = 0;
   bool script = false;  // its first main container is the batch script; else it waits for steps
   std::string host;
-  int umask = -1;                                                // -1: the usual one
+  int umask = -1;                                                 // -1: the usual one
   std::vector<std::pair<std::string, std::int64_t>> soft_limits;  // -1: unlimited
-  std::vector<int> cpus;                                         // none: all
+  std::vector<int> cpus;                                          // none: all
   std::string steps_dir, step_agent;
   int warning_signal = 0;  // 0: none
   bool warning_batch_only = false;

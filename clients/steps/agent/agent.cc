@@ -37,8 +37,7 @@ Agent::Agent(JobFacts facts) : facts_(std::move(facts)) {}
 Agent::~Agent() = default;
 
 Agent::Begin Agent::Start(std::string* error) {
-  directory_.reset(
-      ::open(facts_.steps_directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  directory_.reset(::open(facts_.steps_directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!directory_) {
     *error = "MUSTER_STEPS_DIR: " + std::string(std::strerror(errno));
     return Begin::kFailed;
@@ -88,8 +87,7 @@ Agent::Begin Agent::Start(std::string* error) {
   const bool listens =
       manager_ != nullptr
           ? Listen("manager.sock", [this](Descriptor one) { manager_->Serve(std::move(one)); })
-          : Listen(facts_.host + ".sock",
-                   [this](Descriptor one) { ServeManager(std::move(one)); });
+          : Listen(facts_.host + ".sock", [this](Descriptor one) { ServeManager(std::move(one)); });
   if (listens) return Begin::kServes;
   *error = "cannot listen in the steps directory: " + std::string(std::strerror(errno));
   return Begin::kFailed;
@@ -216,11 +214,14 @@ void Agent::ReadAllocation() {
   const bool open = allocation_->Receive();
   while (std::optional<Frame> frame = allocation_->Next()) {
     const auto said = Decode<StepSignal>(frame->payload);
-    if (frame->type == MessageType::kRelinquish && said) status_ = said->signal & 0xff;
+    if (frame->type != MessageType::kRelinquish || !said) continue;
+    status_ = said->signal & 0xff;
+    detached_ = said->step == kDetach;
   }
   if (open && !allocation_->broken()) return;
   loop_.Forget(allocation_->fd());
   allocation_.reset();
+  if (detached_) return;
   stopping_ = true;
   StopWhenIdle();
   loop_.After(kRelinquishMs, [this] {

@@ -51,7 +51,7 @@ class Agent {
   std::unique_ptr<Channel> to_manager_;  // of an agent that is not the manager
   std::unique_ptr<Channel> allocation_;
   NodeHello hello_;
-  bool stopping_ = false;
+  bool stopping_ = false, detached_ = false;
   int status_ = 0;
 };
 

@@ -6,6 +6,7 @@
 // plan, and decides again, until a plan moves nothing more or limits::kPreviewPlans is reached.
 // Waiting jobs are offered whether they are parked or not, because the edit is there to move them.
 // The result is an estimate: jobs that arrive meanwhile, and ends, are not in it.
+#include <algorithm>
 #include <set>
 
 #include "schedd/base/limits.h"
@@ -112,6 +113,9 @@ Result<EditEffect> Decider::Preview(const std::vector<ObjectChange>& changes) {
   for (JobPtr& job : effect.would_admit) {
     if (JobPtr owner = jobs_.Find(OwnerOf(job->id)); owner != nullptr) job = std::move(owner);
   }
+  // Tasks of one array come together, and show as its record.
+  effect.would_admit.erase(std::unique(effect.would_admit.begin(), effect.would_admit.end()),
+                           effect.would_admit.end());
   return effect;
 }
 

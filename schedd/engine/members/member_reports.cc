@@ -13,8 +13,6 @@
 #include <algorithm>
 
 #include "schedd/engine/context/object_names.h"
-#include "schedd/lifecycle/step_changes.h"
-#include "schedd/telemetry/log.h"
 
 namespace muster {
 namespace {
@@ -54,43 +52,12 @@ bool MemberReports::TakeSome() {
 // rest of them for the next one.
 bool MemberReports::TakeSteps(Command* report) {
   if (auto* const observed = std::get_if<ObservedCommand>(report))
-    return TakeSteps(&observed->observation);
+    return attempts_.TakeSteps(&observed->observation);
   if (auto* const listed = std::get_if<ListedCommand>(report)) {
     return std::all_of(listed->observations.begin(), listed->observations.end(),
-                       [this](Observation& seen) { return TakeSteps(&seen); });
+                       [this](Observation& seen) { return attempts_.TakeSteps(&seen); });
   }
   return true;
-}
-
-// The row says whose steps they are, not the report. Those of an attempt that has ended for its job
-// are closed with it.
-bool MemberReports::TakeSteps(Observation* seen) {
-  std::vector<StepRecord>& steps = seen->steps;
-  if (steps.empty()) return true;
-  const DispatchRow* row = rows_.Find(seen->key);
-  const JobPtr job = row == nullptr ? nullptr : jobs_.Find(row->job);
-  if (job == nullptr || !dispatch::IsOurs(*row, *seen)) {
-    steps.clear();
-    return true;
-  }
-  const WallTime now = context_.clock.WallNow();
-  const bool ended = !IsDispatched(job->state) || CurrentKey(*job) != row->key;
-  std::size_t taken = 0, refused = 0;
-  for (; taken < steps.size() && commits_.StepRoom() > 0; ++taken) {
-    StepRecord& step = steps[taken];
-    if (!changes::TakeReported(&step, job->id, row->key.attempt, now)) {
-      ++refused;
-      continue;
-    }
-    if (ended) changes::CloseUnended(&step, now);
-    commits_.tx().PutStep(std::move(step));
-  }
-  steps.erase(steps.begin(), steps.begin() + static_cast<std::ptrdiff_t>(taken));
-  if (refused > 0) {
-    Log(LogLevel::kWarning, "engine", "steps_refused",
-        {{"job", job->id.value}, {"count", static_cast<std::int64_t>(refused)}});
-  }
-  return steps.empty();
 }
 
 // Members that do not answer are not waited for, and after kListsWithinNs none is.

@@ -44,7 +44,6 @@ class MemberReports {
 
  private:
   bool TakeSteps(Command* report);
-  bool TakeSteps(Observation* seen);
   void Handle(const ObservedCommand& command);
   void Handle(const EnsuredCommand& command);
   void Handle(const RemovedCommand& command);

@@ -5,7 +5,6 @@
 // compares both. The acceptance of a job is an event without a row of its own: it is made from the
 // job's record, and its number is the job's accept_seq.
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include "schedd/model/task_ranges.h"
@@ -226,23 +225,6 @@ Result<std::vector<AttemptRecord>> MemoryStore::ReadAttempts(const std::vector<J
     }
   }
   return attempts;
-}
-
-Result<std::vector<StepRecord>> MemoryStore::ReadSteps(const StepQuery& query) {
-  std::lock_guard lock(mutex_);
-  const Status readable = CheckReadable();
-  if (!readable.ok()) return readable.error();
-  const std::set<JobId> sorted(query.jobs.begin(), query.jobs.end());
-  const StepKey after(query.after_job, query.after_attempt, query.after_step);
-  std::vector<StepRecord> steps;
-  for (const JobId id : sorted) {
-    for (auto row = tables_.steps.upper_bound(std::max(StepKey(id, 0, 0), after));
-         row != tables_.steps.end() && std::get<JobId>(row->first) == id; ++row) {
-      if (steps.size() == query.limit) return steps;
-      steps.push_back(row->second);
-    }
-  }
-  return steps;
 }
 
 // The last rows are found from the end, the first ones from the beginning.

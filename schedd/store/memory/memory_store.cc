@@ -14,7 +14,6 @@
 #include <utility>
 
 #include "schedd/base/limits.h"
-#include "schedd/model/step_end.h"
 #include "schedd/store/new_job.h"
 
 namespace muster {
@@ -425,40 +424,6 @@ Status MemoryStore::ApplyAttempts(const PlanCommit& commit, UndoLog* undo) {
     Put(&tables_.attempts, key, *attempt, undo);
   }
   return Done{};
-}
-
-// A step with an end time is closed and never changes again. The refusals are the constraints of
-// table steps.
-Status MemoryStore::ApplySteps(const PlanCommit& commit, UndoLog* undo) {
-  for (const StepRecord& step : commit.steps) {
-    if (!tables_.jobs.contains(step.job)) return Refused("the step's job does not exist");
-    if (step.attempt < 1) return Refused("attempts count from 1");
-    if (step.step < 0) return Refused("steps count from 0");
-    if (step.state < StepState::kRunning || step.state > StepState::kOutOfMemory)
-      return Refused("a step has no such state");
-    const StepKey key(step.job, step.attempt, step.step);
-    const auto found = tables_.steps.find(key);
-    if (found != tables_.steps.end() && found->second.end_time.set()) continue;
-    Put(&tables_.steps, key, step, undo);
-  }
-  return Done{};
-}
-
-void MemoryStore::CloseSteps(const PlanCommit& commit, UndoLog* undo) {
-  for (const AttemptRecord& attempt : commit.attempts) {
-    if (!attempt.end_time.set()) continue;
-    for (auto row = tables_.steps.lower_bound({attempt.job, attempt.attempt, 0});
-         row != tables_.steps.end() && std::get<0>(row->first) == attempt.job &&
-         std::get<1>(row->first) == attempt.attempt;
-         ++row) {
-      if (row->second.end_time.set()) continue;
-      StepRecord closed = row->second;
-      closed.end_time = std::max(attempt.end_time, closed.start_time);
-      closed.state = kUnendedStepState;
-      closed.exit_signal = kUnendedStepSignal;
-      Put(&tables_.steps, row->first, std::move(closed), undo);
-    }
-  }
 }
 
 // Of several rows of one attempt the last one counts; Claim orders the rest.

@@ -152,6 +152,7 @@ class MemoryStore final : public Store {
   Status ApplyJobs(const PlanCommit& commit, UndoLog* undo);
   Status ApplyAttempts(const PlanCommit& commit, UndoLog* undo);
   Status ApplySteps(const PlanCommit& commit, UndoLog* undo);
+  void PutStep(const StepKey& key, StepRecord step, UndoLog* undo);
   /// Closes the steps that attempts of this commit have left open at their end.
   void CloseSteps(const PlanCommit& commit, UndoLog* undo);
   Status ApplyDispatches(const PlanCommit& commit, UndoLog* undo);

@@ -72,9 +72,8 @@ class Shapes(unittest.TestCase):
 
     def test_an_array_gives_each_task_its_index(self):
         out = self.server.run("sbatch", "--parsable", "--array=1-3", "-o", "task-%a.txt", "--wrap", "echo $SLURM_ARRAY_TASK_ID of $SLURM_ARRAY_TASK_COUNT")
-        first = int(out)
-        for index in range(3):
-            self.server.wait_state(first + index, "Succeeded")
+        array = int(out)
+        self.server.wait(lambda: [job["state"] for job in self.server.jobs(f"&array={array}")] == ["Succeeded"] * 3, what="all tasks succeed")
         for index in (1, 2, 3):
             with open(f"{self.server.dir}/task-{index}.txt", encoding="utf-8") as file:
                 self.assertEqual(file.read(), f"{index} of 3\n")

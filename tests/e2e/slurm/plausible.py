@@ -25,7 +25,7 @@ VALUES = {
     # scancel
     "--jobname": "another", "--nodelist ": "n1", "--state": "RUNNING", "--user": "nobody", "--sibling": "other",
     # queries
-    "--accounts": "proj", "--format": "{format}", "--Format": "{names}", "--jobs": "1", "--name": "another", "--states": "PENDING", "--sort": "{sort}",
+    "--accounts": "proj", "--format": "{format}", "--Format": "{names}", "--jobs": "{job}", "--name": "another", "--states": "PENDING", "--sort": "{sort}",
     "--iterate": "0", "--delimiter": "^", "--endtime": "now", "--starttime": "now-1hour", "--file": "/dev/null", "--flags": "SchedMain",
     "--nnodes": "1", "--ncpus": "1", "--reason": "x", "--timelimit-max": "10", "--timelimit-min": "1", "--units": "M", "--wckeys": "key",
     "--constraints": "x86", "--steps": "1.0",

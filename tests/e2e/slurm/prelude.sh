@@ -51,7 +51,7 @@ script() {
 }
 
 # fields 'A|B': these fields of `scontrol show job`.
-fields() { scontrol show job "$id" | grep -oE "(^| )($1)=[^ ]*" | tr -d ' '; }
+fields() { [ -z "$id" ] || scontrol show job "$id" | grep -oE "(^| )($1)=[^ ]*" | tr -d ' '; }
 
 # held 'A|B' OPTION...: submits a held job, shows these fields, cancels it.
 held() {

@@ -17,7 +17,9 @@ USER = pwd.getpwuid(os.getuid()).pw_name
 FOREIGN = ("SLURM_", "SBATCH_", "SRUN_", "SALLOC_", "SQUEUE_", "SACCT_", "SINFO_", "SCANCEL_", "SCONTROL_", "MUSTER_T")
 # As scripts/slurm-golden.sh: two nodes of 8 CPUs, 16000 MB and 4 GPUs. Each is a member, and so a cluster of its own.
 NODES = ("n1", "n2")
-FLAGS = [word for node in NODES for word in ("--local-cluster", f"{node},cpu=8,memory=16000Mi,nvidia.com/gpu=4")]
+LABELS = {"n1": ",label:fast=true", "n2": ""}
+FLAGS = [word for node in NODES for word in ("--local-cluster", f"{node},cpu=8,memory=16000Mi,nvidia.com/gpu=4,label:x86=true,label:muster.io/gpu-type=a100"
+                                            + LABELS[node])]
 
 
 def cluster_queue(name, requeue_wait=""):
@@ -28,16 +30,16 @@ apiVersion: kueue.x-k8s.io/v1beta1
 kind: ClusterQueue
 metadata: {{name: {name}{waits}}}
 spec:
-  cohort: lab
   namespaceSelector: {{}}
   resourceGroups:
-  - coveredResources: ["cpu", "memory", "nvidia.com/gpu"]
+  - coveredResources: ["cpu", "memory", "nvidia.com/gpu", "license/matlab"]
     flavors:
     - name: standard
       resources:
       - {{name: cpu, nominalQuota: 16}}
       - {{name: memory, nominalQuota: 32000Mi}}
       - {{name: nvidia.com/gpu, nominalQuota: 8}}
+      - {{name: license/matlab, nominalQuota: 4}}
 """
 
 

@@ -39,11 +39,11 @@ class Coverage(unittest.TestCase):
         cls.muster.start()
         cls.work = tempfile.mkdtemp(prefix="muster-coverage-", dir="/tmp")
         cls.addClassCleanup(shutil.rmtree, cls.work, ignore_errors=True)
-        for name, text in {"job.sh": "#!/bin/sh\ntrue\n", "vars.txt": "A=1\0", "bb.txt": "#BB x\n", "nodes.txt": "n1\n"}.items():
+        for name, text in {"job.sh": "#!/bin/sh\ntrue\n", "vars.txt": "A=1\0", "bb.txt": "#BB x\n", "nodes.txt": "n1\n", "prog.conf": "0 true\n"}.items():
             with open(f"{cls.work}/{name}", "w", encoding="utf-8") as file:
                 file.write(text)
-        cls.fill = {"cluster": slurm_site.NODES[0], "gid": os.getgid(), "uid": os.getuid(), "job": 1, "format": "%i", "names": "jobid", "sort": "i"}
-        cls.call(["sbatch", "-H", "-o", "/dev/null", "job.sh"])
+        cls.fill = {"cluster": slurm_site.NODES[0], "gid": os.getgid(), "uid": os.getuid(), "job": 0, "format": "%i", "names": "jobid", "sort": "i"}
+        cls.fill["job"] = cls.call(["sbatch", "--parsable", "-o", "/dev/null", "--wrap", "sleep 900"])[1].strip()
 
     @classmethod
     def call(cls, words, variables=None):
@@ -131,7 +131,7 @@ class Coverage(unittest.TestCase):
             for name, verdict, said in [*pool.map(option_case, options), *pool.map(variable_case, manual.variables(command))]:
                 found[verdict].append(name)
                 told[name] = said
-        self.call(["scancel", "--me"])
+        self.call(["scancel", "--me", "-t", "PENDING"])
         print(f"\n{command}: " + ", ".join(f"{len(found[verdict])} {verdict}" for verdict in ("taken", "refused", "unknown", "ignored", "unclear")))
         print("  refused: " + " ".join(found["refused"]))
         wrong = [f"{verdict}: {name}: {told[name]}" for verdict in ("unknown", "ignored", "unclear") for name in found[verdict]]

@@ -156,9 +156,9 @@ TEST_F(Sbatch, ReadsNoStdinWhenAFileIsGiven_AndWrapsCommands) {
   EXPECT_EQ(Run({"-Q", "--wrap", "true"}).out, "");
 }
 
-TEST_F(Sbatch, FirstIdOfAnArrayIsPrinted) {
+TEST_F(Sbatch, TheIdOfAnArrayIsPrinted) {
   answer_ = [](const FakeRequest&) {
-    return FakeAnswer{201, R"({"id":36,"items":[{"id":36},{"id":37},{"id":38}]})"};
+    return FakeAnswer{201, R"({"id":36,"batch":{"arraySpec":"0-2","arrayTaskId":-1}})"};
   };
   EXPECT_EQ(Run({"--array=0-2", script_}).out, "Submitted batch job 36\n");
 }
@@ -357,17 +357,17 @@ TEST_F(Sbatch, SaysThatTheControllerIsAway) {
 
 TEST_F(Sbatch, WaitEndsWithTheHighestCodeOfAnArray) {
   answer_ = [](const FakeRequest& request) {
-    FakeAnswer out{200, R"({"id":36,"items":[{"id":36},{"id":37},{"id":38}]})"};
-    out.stream = request.target == "/v1/events";
-    if (out.stream)
-      out.body.clear();
-    else if (request.target == "/v1/jobs/36")
-      out.body = testing::ViewOf({.id = 36, .state = "Succeeded", .exit_code = "0"});
-    else if (request.target == "/v1/jobs/37")
-      out.body = testing::ViewOf({.id = 37, .state = "Failed", .exit_code = "3"});
-    else if (request.target == "/v1/jobs/38")
+    FakeAnswer out{200, R"({"id":36,"batch":{"arraySpec":"0-2","arrayTaskId":-1}})"};
+    const bool list = request.target.starts_with("/v1/jobs?array=36&");
+    if (list && request.target.find("Pending") != std::string::npos) {
+      out.body = R"({"items":[],"next_page_token":""})";
+    } else if (list) {
       out.body =
-          testing::ViewOf({.id = 38, .state = "Failed", .exit_code = "137", .exit_signal = 9});
+          "{\"items\":[" + testing::ViewOf({.id = 36, .state = "Succeeded", .exit_code = "0"}) + "," +
+          testing::ViewOf({.id = 37, .state = "Failed", .exit_code = "3"}) + "," +
+          testing::ViewOf({.id = 38, .state = "Failed", .exit_code = "137", .exit_signal = 9}) +
+          "],\"next_page_token\":\"\"}";
+    }
     return out;
   };
   const CommandResult ran = Run({"-W", "-a", "0-2", script_});

@@ -142,8 +142,20 @@ TEST(LauncherCodec, ReportsAndAnswersComeThrough) {
   seen.message = kBytes;
   seen.reclaimable = {{"main", 2}, {"other", 1}};
   seen.use = {1, 2, 3, 4, 5};
-  seen.steps = {{{42}, 7, 3, "hostname", "job-7-[0-1]", 2, 4, 8, StepState::kOutOfMemory, {9}, {10},
-                 0, 125, {6, 7, 8, 9, 10}},
+  seen.steps = {{{42},
+                 7,
+                 3,
+                 "hostname",
+                 "job-7-[0-1]",
+                 2,
+                 4,
+                 8,
+                 StepState::kOutOfMemory,
+                 {9},
+                 {10},
+                 0,
+                 125,
+                 {6, 7, 8, 9, 10}},
                 {}};
   seen.steps[1].name = kBytes;
   EXPECT_EQ(Fields(*ObservationFrom(ToWire(seen))), Fields(seen));

@@ -32,8 +32,8 @@ TEST(BatchWorld, AnnotationsAreRead) {
   EXPECT_TRUE(world->warning_batch_only);
   EXPECT_EQ(world->warning_before_s, 90);
   EXPECT_EQ(world->time_limit_s, 600);
-  EXPECT_EQ(world->limits, (std::vector<std::pair<std::string, std::int64_t>>{{"NOFILE", 4096},
-                                                                              {"CORE", -1}}));
+  EXPECT_EQ(world->limits,
+            (std::vector<std::pair<std::string, std::int64_t>>{{"NOFILE", 4096}, {"CORE", -1}}));
   EXPECT_EQ(HostOf(*world, -1), "a-0");
   EXPECT_EQ(HostOf(*world, 1), "a-1");
   EXPECT_EQ(HostOf(*world, 2), "");
@@ -41,11 +41,20 @@ TEST(BatchWorld, AnnotationsAreRead) {
 }
 
 TEST(BatchWorld, WhatCannotBeIsRefusedByName) {
-  for (const auto& [annotation, text] :
-       {std::pair("hosts", "a,b c"), {"hosts", "a\\n127.0.0.1 b"}, {"umask", "8"}, {"umask", "1777"},
-        {"limits", "[]"}, {"limits", "{\\\"NOFILES\\\":1}"}, {"limits", "{\\\"CORE\\\":-2}"},
-        {"limits", "{\\\"CORE\\\":\\\"1\\\"}"}, {"signal", "10"}, {"signal", "0@5"},
-        {"signal", "65@5"}, {"signal", "B:@5"}, {"signal", "10@-1"}, {"time-limit-s", "1h"}}) {
+  for (const auto& [annotation, text] : {std::pair("hosts", "a,b c"),
+                                         {"hosts", "a\\n127.0.0.1 b"},
+                                         {"umask", "8"},
+                                         {"umask", "1777"},
+                                         {"limits", "[]"},
+                                         {"limits", "{\\\"NOFILES\\\":1}"},
+                                         {"limits", "{\\\"CORE\\\":-2}"},
+                                         {"limits", "{\\\"CORE\\\":\\\"1\\\"}"},
+                                         {"signal", "10"},
+                                         {"signal", "0@5"},
+                                         {"signal", "65@5"},
+                                         {"signal", "B:@5"},
+                                         {"signal", "10@-1"},
+                                         {"time-limit-s", "1h"}}) {
     const auto world =
         ReadBatchWorld(Template("\"muster.io/" + std::string(annotation) + "\":\"" + text + "\""));
     ASSERT_FALSE(world.ok()) << annotation << " " << text;
@@ -108,10 +117,11 @@ TEST(StepLine, AStepIsRead) {
       R"("state":"FAILED","startUs":5,"endUs":9,"exitCode":2,"exitSignal":0,"userCpuUs":1,)"
       R"("systemCpuUs":2,"maxRssBytes":3,"readBytes":4,"writtenBytes":5})");
   ASSERT_TRUE(step.has_value());
-  const StepRecord wanted{{}, 0,   3,   "hostname", "job-7-[0-1]", 2, 4, 4, StepState::kFailed,
+  const StepRecord wanted{{},  0,   3, "hostname", "job-7-[0-1]",  2, 4, 4, StepState::kFailed,
                           {5}, {9}, 2, 0,          {1, 2, 3, 4, 5}};
   EXPECT_EQ(*step, wanted);
-  const auto runs = ReadStepLine(R"({"step":0,"name":"x","state":"RUNNING","startUs":5,"endUs":7})");
+  const auto runs =
+      ReadStepLine(R"({"step":0,"name":"x","state":"RUNNING","startUs":5,"endUs":7})");
   ASSERT_TRUE(runs.has_value());
   EXPECT_FALSE(runs->end_time.set()) << "it has not ended";
 }
@@ -132,10 +142,9 @@ TEST(StepLine, WhatIsNoStepIsNone) {
 }
 
 TEST(StopRequest, IsReadAsItWasWritten) {
-  for (const auto cause :
-       {StopRequest::Cause::kNone, StopRequest::Cause::kCancelled, StopRequest::Cause::kTimeLimit,
-        StopRequest::Cause::kPreempted, StopRequest::Cause::kRequeued,
-        StopRequest::Cause::kNodeFailure}) {
+  for (const auto cause : {StopRequest::Cause::kNone, StopRequest::Cause::kCancelled,
+                           StopRequest::Cause::kTimeLimit, StopRequest::Cause::kPreempted,
+                           StopRequest::Cause::kRequeued, StopRequest::Cause::kNodeFailure}) {
     const StopRequest back = ReadStopRequest(WriteStopRequest({1500, cause}));
     EXPECT_EQ(back.grace_ms, 1500);
     EXPECT_EQ(back.cause, cause);
@@ -143,8 +152,10 @@ TEST(StopRequest, IsReadAsItWasWritten) {
   EXPECT_EQ(ReadStopRequest("").grace_ms, -1);
   EXPECT_EQ(ReadStopRequest("30000").grace_ms, 30000) << "of an earlier release";
   EXPECT_EQ(StopLine(StopRequest::Cause::kNone, 7, "host", 0), "");
-  const std::string line = StopLine(StopRequest::Cause::kTimeLimit, 608, "host", 1'660'270'032'000'000);
-  EXPECT_TRUE(line.starts_with("slurmstepd: error: *** JOB 608 ON host CANCELLED AT 2022-08-1")) << line;
+  const std::string line =
+      StopLine(StopRequest::Cause::kTimeLimit, 608, "host", 1'660'270'032'000'000);
+  EXPECT_TRUE(line.starts_with("slurmstepd: error: *** JOB 608 ON host CANCELLED AT 2022-08-1"))
+      << line;
   EXPECT_TRUE(line.ends_with(" DUE TO TIME LIMIT ***\n")) << line;
 }
 

@@ -6,6 +6,8 @@
 #include <csignal>
 
 #include "api/service/signal_name.h"
+#include "api/service/signals.h"
+#include "api/service/steps.h"
 #include "backends/simulated/simulated_backend.h"
 #include "tests/support/fake_clock.h"
 #include "tests/unit/service/service_world.h"
@@ -55,13 +57,13 @@ class SignalsWorld : public ::testing::Test {
   std::string Sent() { return (*backend.Pods(w.world.KeyOf(job->id)))[0].message; }
   Error Signal(const SignalOrder& order, const std::string& of) {
     std::optional<Result<JobPtr>> answer;
-    service.SignalJob(w.alice, of, order, [&](Result<JobPtr> result) { answer = result; });
+    api::SignalJob(service, w.alice, of, order, [&](Result<JobPtr> result) { answer = result; });
     MUSTER_CHECK(answer.has_value());
     return answer->ok() ? Error{Code::kOk, ""} : answer->error();
   }
   Error Notify(const std::string& line) {
     std::optional<Result<JobPtr>> answer;
-    service.NotifyJob(w.alice, id, line, [&](Result<JobPtr> result) { answer = result; });
+    api::NotifyJob(service, w.alice, id, line, [&](Result<JobPtr> result) { answer = result; });
     MUSTER_CHECK(answer.has_value());
     return answer->ok() ? Error{Code::kOk, ""} : answer->error();
   }
@@ -109,8 +111,8 @@ TEST_F(SignalsWorld, WhoMaySeeNoJobIsToldOfNone) {
   w.authorizer.refused_user = "alice";
   EXPECT_EQ(Signal({SIGUSR1}, id).code, Code::kNotFound);
   EXPECT_EQ(Notify("hello").code, Code::kNotFound);
-  EXPECT_EQ(service.JobSteps(w.alice, id, "", 0).error().code, Code::kNotFound);
-  const auto steps = service.StepsOf(w.alice, {job->id}, "", 0);
+  EXPECT_EQ(api::JobSteps(service, w.alice, id, "", 0).error().code, Code::kNotFound);
+  const auto steps = api::StepsOf(service, w.alice, {job->id}, "", 0);
   ASSERT_TRUE(steps.ok());
   EXPECT_TRUE(steps->items.empty());
   EXPECT_TRUE(sink.noted.empty());
