@@ -113,9 +113,8 @@ void Manager::OnFrame(Client* client, Frame frame) {
       if (signal->signal < kTerminate) return SignalTasks(*at->second, signal->signal);
       at->second->cancelled = true;
       at->second->few_words = signal->signal == kTerminateBadExit;
-      Terminate(at->second.get(), "");
-      if (signal->signal == kTerminateNow) SignalTasks(*at->second, SIGKILL);
-      return;
+      at->second->kill_now = signal->signal == kTerminateNow;
+      return Terminate(at->second.get(), "");
     }
     default:
       return;
@@ -397,6 +396,7 @@ void Manager::Terminate(Step* step, const std::string& why) {
              "slurmstepd: error: *** STEP " + facts_.job + "." + std::to_string(step->number) +
              " ON " + step->grants.front().share.host + " CANCELLED AT " +
              LocalStamp(WallUs() / 1'000'000) + why + " ***\n");
+  if (step->kill_now) return SignalTasks(*step, SIGKILL);
   SignalTasks(*step, SIGCONT);
   SignalTasks(*step, SIGTERM);
   const std::int32_t number = step->number;

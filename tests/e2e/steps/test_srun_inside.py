@@ -272,7 +272,7 @@ class OneNode(unittest.TestCase):
 
     def test_refusals(self):
         for words, text in ((("--bcast", "true"), "--bcast: programs are not copied"), (("--container-image=x", "true"), "--container-image: containers are not"),
-                            (("-n", "x", "true"), 'Invalid numeric value "x" for --ntasks.'), (("-N5", "true"), "Only allocated 1 nodes asked for 5"),
+                            (("-n", "x", "true"), 'Invalid numeric value "x" for --ntasks.'), (("-N5", "true"), "Only allocated 1 nodes asked for 4"),
                             (("-w", "zork", "true"), "Requested node configuration is not available"), (("--prolog=x", "true"), "--prolog: ")):
             status, out, err = self.job.run(*words)
             self.assertNotEqual(status, 0)
