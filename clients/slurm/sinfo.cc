@@ -152,7 +152,7 @@ std::vector<FleetLine> BuildLines(const SinfoOptions& options, const Format& for
         out[at->second].nodes.push_back(&node);
     }
     const bool filtered =
-        !options.nodes.empty() || !options.states.empty() || options.reasons || options.by_node;
+        !options.nodes.empty() || options.reasons || options.by_node;
     if (out.size() == first && !filtered) out.push_back({&partition, {}, ns});
   }
   // -R lists nodes, not partitions: every partition has the same nodes, so one is enough.
@@ -297,7 +297,10 @@ std::string SetFleetFormat(const SinfoOptions& options, Format* format, std::str
         format->columns.push_back({.field = i, .before = i == 0 ? "" : "|"});
       return "";
     }
-    return ParseNamedFormat(options.named_format, SinfoFieldByName, format).value_or("");
+    const auto error = ParseNamedFormat(options.named_format, SinfoFieldByName, format);
+    for (const std::string& one : format->unknown)
+      PrintError(kSinfo, "Invalid job format specification: " + one);
+    return error.value_or("");
   }
   *text = options.format.empty() ? DefaultFormat(options) : options.format;
   if (*text == "%all") {
@@ -305,7 +308,10 @@ std::string SetFleetFormat(const SinfoOptions& options, Format* format, std::str
       format->columns.push_back({.field = i, .before = i == 0 ? "" : "|"});
     return "";
   }
-  return ParsePercentFormat(*text, SinfoFieldByLetter, format).value_or("");
+  const auto error = ParsePercentFormat(*text, SinfoFieldByLetter, format);
+  for (const std::string& one : format->unknown)
+    std::fprintf(stderr, "Invalid node format specification: %s\n", one.c_str());
+  return error.value_or("");
 }
 
 // -S: letters with a sign; "#P" is the order in which partitions are shown anyway. Returns the text
