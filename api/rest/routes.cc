@@ -13,11 +13,14 @@
 #include "api/rest/handlers_access.h"
 #include "api/rest/handlers_admin.h"
 #include "api/rest/handlers_audit.h"
+#include "api/rest/handlers_batch.h"
 #include "api/rest/handlers_jobs.h"
 #include "api/rest/handlers_members.h"
 #include "api/rest/handlers_nominate.h"
 #include "api/rest/handlers_script.h"
+#include "api/rest/handlers_signals.h"
 #include "api/rest/handlers_simulate.h"
+#include "api/rest/handlers_steps.h"
 #include "api/rest/handlers_streams.h"
 #include "api/rest/handlers_submit.h"
 #include "api/rest/handlers_system.h"
@@ -192,14 +195,22 @@ void AddJobs(Table& table) {
   table.Add("POST /v1/jobs/{id}:hold", kOptions, Run::kPool, HoldJob);
   table.Add("POST /v1/jobs/{id}:release", kOptions, Run::kPool, ReleaseJob);
   table.Add("POST /v1/jobs/{id}:requeue", kOptions, Run::kPool, RequeueJob);
+  table.Add("POST /v1/jobs/{id}:suspend", kOptions, Run::kPool, SuspendJob);
+  table.Add("POST /v1/jobs/{id}:resume", kOptions, Run::kPool, ResumeJob);
+  table.Add("POST /v1/jobs/{id}:keep", kOptions, Run::kPool, KeepJob);
+  table.Add("POST /v1/jobs/{id}:update", kOptions, Run::kPool, UpdateJob);
   table.Add("POST /v1/jobs/{id}:nominate", kOptions, Run::kPool, NominateClusters);
+  table.Add("POST /v1/jobs/{id}:signal", kOptions, Run::kPool, SignalJob);
+  table.Add("POST /v1/jobs/{id}:notify", kOptions, Run::kPool, NotifyJob);
   table.Add("GET /v1/jobs/{id}/explain", 0, Run::kPool, ExplainJob);
   table.Add("GET /v1/jobs/{id}/events", 0, Run::kPool, JobEvents);
   table.Add("GET /v1/jobs/{id}/script", 0, Run::kPool, JobScript);
   table.Add("GET /v1/jobs/{id}/pods", 0, Run::kPool, JobPods);
+  table.Add("GET /v1/jobs/{id}/steps", 0, Run::kPool, JobSteps);
   table.Add("GET /v1/jobs/{id}/member-events", 0, Run::kPool, JobMemberEvents);
   table.Add("GET /v1/jobs/{id}/logs", 0, Run::kPool, JobLogs);
   table.Add("GET /v1/events", 0, Run::kPool, FollowEvents);
+  table.Add("GET /v1/steps", 0, Run::kPool, ListSteps);
   table.Add("GET /v1/accounting", 0, Run::kPool, Accounting);
 }
 

@@ -68,13 +68,23 @@ class SchedulerService {
                                   const std::string& workload, PathAsk ask = {}) const;
   Result<JobPage> ListJobs(const auth::Principal& who, const JobFilter& filter,
                            const std::string& page_token, std::size_t limit) const;
+  /// kPermissionDenied besides for what only operators may (rule B33): suspend, resume, and a hold
+  /// that only they release.
   void ChangeJob(const auth::Principal& who, const std::string& id, JobVerb verb,
+                 Callback<JobPtr> done, VerbOptions options = {});
+  /// Changes a batch script after its submission (scontrol update; rule B33). `fields` is an object
+  /// of the fields that change. Errors name the field. Blocking.
+  void UpdateJob(const auth::Principal& who, const std::string& id, const json::object& fields,
                  Callback<JobPtr> done);
   /// Members whose own queues are asked to admit the job, in order; they replace the earlier ones.
   /// kInvalidArgument names each member that runs no queue; kFailedPrecondition unless the job
   /// waits in a ClusterQueue that leaves the choice to others (dispatch mode External).
   void NominateClusters(const auth::Principal& who, const std::string& id,
                         std::vector<std::string> clusters, Callback<JobPtr> done);
+  /// When a job would start if it were submitted now, judged as a submission is; nothing is
+  /// submitted. Of an array the first task.
+  Result<SubmissionEstimate> EstimateSubmission(const auth::Principal& who,
+                                                SubmitRequest request) const;
   /// Computed from the published view within the limits::kExplain* bounds.
   Result<JobExplanation> Explain(const auth::Principal& who, const std::string& id) const;
   Result<std::vector<Event>> JobEvents(const auth::Principal& who, const std::string& id) const;
@@ -199,6 +209,13 @@ class SchedulerService {
     return authorizer_.Authorize(who, verb, what);
   }
   WorldViewPtr View() const { return engine_.View(); }
+  // For use cases that have headers of their own: steps.h, signals.h.
+  /// The job of an id if the caller may do this to it. kNotFound if it does not exist or the caller
+  /// may not see it, kPermissionDenied if the caller may only see it.
+  Result<JobPtr> JobFor(const auth::Principal& who, const std::string& id, auth::Verb verb,
+                        std::string_view subresource = {}) const;
+  Result<Backend*> BackendOf(const DispatchKey& key) const;
+  Store& store() const { return store_; }
   /// For questions that are about no object of the service: paths, and what somebody may do.
   const auth::Authorizer& authorizer() const { return authorizer_; }
   /// Done while the daemon has recovered and leads, else kUnavailable with the reasons. REST and
@@ -210,10 +227,6 @@ class SchedulerService {
   Result<WorldViewPtr> ReadyView() const;
   void PostSubmissions(const auth::Principal& who, std::vector<Submission> jobs,
                        Callback<std::vector<Result<SubmittedJob>>> done);
-  /// The job of an id if the caller may do this to it. kNotFound if it does not exist or the caller
-  /// may not see it, kPermissionDenied if the caller may only see it.
-  Result<JobPtr> JobFor(const auth::Principal& who, const std::string& id, auth::Verb verb,
-                        std::string_view subresource = {}) const;
   /// `seen` tells of which jobs the caller may learn by a name.
   Result<JobPtr> FindJob(const std::string& id, const JobTest& seen) const;
   Result<JobPtr> FindJobById(JobId id) const;
@@ -225,6 +238,8 @@ class SchedulerService {
                                const JobTest& seen) const;
   Result<JobPtr> FindJobByWorkload(const std::string& ns, const std::string& workload) const;
   void PostVerb(const auth::Principal& who, JobVerb verb, JobId id, Callback<JobPtr> done);
+  /// Done if every job that these dependencies name exists and `who` may see it (rule B31).
+  Status CheckDependencies(const auth::Principal& who, const BatchState& state) const;
   /// Asks the member that has the job's latest attempt; empty if no attempt reached a member.
   template <class Item>
   Result<std::vector<Item>> OfMember(
@@ -232,7 +247,6 @@ class SchedulerService {
       Result<std::vector<Item>> (Backend::*read)(const DispatchKey&)) const;
   /// The attempt whose pods and logs a caller means: the current or the last one.
   Result<DispatchKey> LatestAttempt(const JobRecord& job) const;
-  Result<Backend*> BackendOf(const DispatchKey& key) const;
 
   Engine& engine_;
   Store& store_;

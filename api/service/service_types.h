@@ -40,6 +40,15 @@ struct SubmitRequest {
   std::string idempotency_key;  // "" = none
 };
 
+/// When and where a job would start that was not submitted (`sbatch --test-only`).
+struct SubmissionEstimate {
+  JobId id;                       // the number that the next job gets
+  std::optional<WallTime> start;  // at the latest; unset: there is no bound
+  std::string text;               // in words
+  std::string queue, node_list;   // node_list "" if it is not known
+  std::int64_t cpus = 0;          // of all nodes
+};
+
 /// What one document of `muster apply` did, or with dry_run would do.
 struct DocumentOutcome {
   std::string kind, ns, name;
@@ -84,6 +93,12 @@ struct AddedMember {
 struct RemovedMember {
   std::size_t objects = 0;
   std::size_t placements = 0;  // placements that brought them
+};
+
+/// What a verb on a job may say besides (JobCommand).
+struct VerbOptions {
+  bool by_admin = false;                   // hold: only an operator releases it
+  bool hold = false, special_exit = false;  // requeue: it comes back held, and is marked
 };
 
 }  // namespace muster::api

@@ -13,7 +13,10 @@
 
 #include <utility>
 
+#include "api/service/batch_checks.h"
 #include "api/service/fingerprint.h"
+#include "api/service/operators.h"
+#include "api/service/partition_defaults.h"
 #include "api/service/registered_member.h"
 #include "api/service/tenancy.h"
 #include "api/service/unserved.h"
@@ -53,7 +56,7 @@ bool IsGivenName(std::string_view name) {
          name.find_first_not_of("0123456789", 4) == std::string_view::npos;
 }
 
-Result<shapes::ParsedJob> ParseBody(json::value body, std::string_view ns) {
+Result<shapes::ParsedJob> ParseBody(json::value body, std::string_view ns, WallTime now) {
   if (!body.is_object())
     return InvalidArgument("a job is a JSON object: a manifest, or {\"script\": ...}");
   const json::object& object = body.get_object();
@@ -61,7 +64,7 @@ Result<shapes::ParsedJob> ParseBody(json::value body, std::string_view ns) {
     return shapes::ParseJob(std::move(body));
   }
   Result<json::value> manifest =
-      shapes::BatchScriptManifest(object, ns.empty() ? std::string_view(kDefault) : ns);
+      shapes::BatchScriptManifest(object, ns.empty() ? std::string_view(kDefault) : ns, now);
   if (!manifest.ok()) return manifest.error();
   return shapes::ParseJob(std::move(*manifest));
 }
@@ -74,7 +77,7 @@ Result<std::vector<Submission>> SubmissionBuilder::Build(const std::string& ns, 
   }
   // Taken before the body is parsed and moved.
   const std::uint64_t body_fingerprint = idempotency_key.empty() ? 0 : FingerprintOf(body);
-  Result<shapes::ParsedJob> parsed = ParseBody(std::move(body), ns);
+  Result<shapes::ParsedJob> parsed = ParseBody(std::move(body), ns, now_);
   if (!parsed.ok()) return parsed.error();
   Result<std::vector<Submission>> built = BuildParsed(ns, std::move(parsed).value());
   if (!built.ok() || idempotency_key.empty()) return built;
@@ -144,6 +147,9 @@ Result<std::shared_ptr<JobRecord>> SubmissionBuilder::Draft(const std::string& n
   Result<QueueChoice> queue = ResolveQueue(config_, *resolved, *parsed);
   if (!queue.ok()) return queue.error();
   const bool script = parsed->shape == ShapeKind::kBatchScript;
+  const Status defaults = ApplyPartitionDefaults(
+      config_.local_queues.at({*resolved, queue->local_queue}).partition, parsed);
+  if (!defaults.ok()) return defaults.error();
   if (parsed->name.empty() && parsed->generate_name.empty() && !script) {
     return InvalidField("metadata.name", "is required");
   }
@@ -165,6 +171,9 @@ Result<std::shared_ptr<JobRecord>> SubmissionBuilder::Draft(const std::string& n
   const Status served = CheckServed(
       *parsed, settings_, feeds == config_.cluster_queues.end() ? nullptr : &feeds->second);
   if (!served.ok()) return served.error();
+  const Status checked =
+      CheckBatchScript(config_, members_, *resolved, *queue, parsed);
+  if (!checked.ok()) return checked.error();
   std::string problem = shapes::PrepareRequests(config_, settings_, *resolved, parsed);
   auto draft = std::make_shared<JobRecord>();
   draft->uid = Uid::Make(random_);
@@ -185,10 +194,13 @@ Result<std::shared_ptr<JobRecord>> SubmissionBuilder::Draft(const std::string& n
   draft->admission_state = AdmissionStateOf(*parsed, std::move(problem));
   draft->ttl_after_finished_s = parsed->ttl_after_finished_s;
   draft->batch = std::move(parsed->batch);
+  draft->batch_state = std::move(parsed->batch_state);
   draft->placement = std::move(parsed->placement);
   draft->suspended_by_user = parsed->hold;
   draft->state = parsed->hold ? JobState::kHeld : JobState::kPending;
   Name(draft.get(), *parsed);
+  const Status asked = CheckAskedPriority(authorizer_, who_, *draft);
+  if (!asked.ok()) return asked.error();
   return draft;
 }
 

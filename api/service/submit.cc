@@ -78,12 +78,15 @@ void SchedulerService::SubmitAll(const auth::Principal& who, SubmitRequest reque
   if (const Status may = MaySubmit(authorizer_, who, asked); !may.ok()) return done(may.error());
   SubmissionBuilder builder(*(*view)->config, *(*view)->settings, random_, pod_sets_, who,
                             authorizer_);
+  builder.Know((*view)->clusters, engine_.WallNow());
   Result<std::vector<Submission>> jobs =
       builder.Build(request.ns, std::move(request.body), request.idempotency_key);
   if (!jobs.ok()) return done(jobs.error());
   const JobRecord& first = *jobs->front().draft;
   const Status may = MaySubmitBuilt(authorizer_, who, asked, first);
   if (!may.ok()) return done(may.error());
+  const Status parents = CheckDependencies(who, BatchStateOf(first));
+  if (!parents.ok()) return done(parents.error());
   if (jobs->size() > 1) {
     if (const Status rate = TakeRate(who, jobs->size() - 1); !rate.ok()) return done(rate.error());
   }
@@ -112,6 +115,7 @@ void SchedulerService::SubmitBatch(const auth::Principal& who, std::string ns,
   if (!view.ok()) return done(view.error());
   SubmissionBuilder builder(*(*view)->config, *(*view)->settings, random_, pod_sets_, who,
                             authorizer_);
+  builder.Know((*view)->clusters, engine_.WallNow());
   // One was counted with the request.
   if (bodies.size() > 1) {
     if (const Status rate = TakeRate(who, bodies.size() - 1); !rate.ok()) return done(rate.error());
@@ -136,6 +140,10 @@ void SchedulerService::SubmitBatch(const auth::Principal& who, std::string ns,
     if (built.ok()) {
       const Status may = MaySubmitBuilt(authorizer_, who, asked, *built->front().draft);
       if (!may.ok()) built = may.error();
+    }
+    if (built.ok()) {
+      const Status parents = CheckDependencies(who, BatchStateOf(*built->front().draft));
+      if (!parents.ok()) built = parents.error();
     }
     if (built.ok()) {
       const Status fits = RefuseNeverFits(**view, *built->front().draft);

@@ -55,7 +55,7 @@ std::vector<std::vector<std::int32_t>> TasksByNode(const std::vector<std::int32_
   std::vector<std::vector<std::int32_t>> out(nodes);
   for (std::size_t i = 0; i < node_of_task.size(); ++i) {
     out[static_cast<std::size_t>(node_of_task[i])].push_back(first_task +
-                                                            static_cast<std::int32_t>(i));
+                                                             static_cast<std::int32_t>(i));
   }
   return out;
 }

@@ -91,8 +91,7 @@ std::optional<OptionRefusal> CheckValue(const OptionRow& row, const std::string&
                      "ntasks-per-core", "ntasks-per-gpu", "ntasks-per-socket"})) {
     const auto number = WholeNumber(value);
     if (!number || *number < 1 || *number > 1'000'000)
-      return OptionRefusal{
-          "Invalid numeric value \"" + value + "\" for --" + name + ".", 1};
+      return OptionRefusal{"Invalid numeric value \"" + value + "\" for --" + name + ".", 1};
   }
   if (IsOneOf(name, {"relative", "wait"}) && (!WholeNumber(value) || value.size() > 9))
     return OptionRefusal{"Invalid numeric value \"" + value + "\" for --" + name + ".", 1};
@@ -102,16 +101,17 @@ std::optional<OptionRefusal> CheckValue(const OptionRow& row, const std::string&
   if (name == "nodes") {
     const auto dash = value.find('-');
     const auto least = WholeNumber(std::string_view(value).substr(0, dash));
-    const auto most = dash == std::string::npos
-                          ? least
-                          : WholeNumber(std::string_view(value).substr(dash + 1));
+    const auto most =
+        dash == std::string::npos ? least : WholeNumber(std::string_view(value).substr(dash + 1));
     if (!least || !most || *least < 1 || *most < *least || *most > 100'000)
-      return OptionRefusal{"\"" + value + "\" is not a valid node count\n"
-                           "invalid node count `-N " + value + "'", 255};
+      return OptionRefusal{"\"" + value +
+                               "\" is not a valid node count\n"
+                               "invalid node count `-N " +
+                               value + "'",
+                           255};
   }
   if (name == "exclude" && !ExpandHosts(value)) return Invalid(row);
-  if (name == "open-mode" && !IsOneOf(value, {"a", "append", "t", "truncate"}))
-    return Invalid(row);
+  if (name == "open-mode" && !IsOneOf(value, {"a", "append", "t", "truncate"})) return Invalid(row);
   return std::nullopt;
 }
 
@@ -169,7 +169,8 @@ std::optional<OptionRefusal> ReadOptions(Tool tool, int argc, char** argv, bool 
     const char* argument = row->argument == 0 ? nullptr : ::optarg;
     if (auto refusal = Apply(*row, tool, argument, shown.c_str(), true, out)) return refusal;
   }
-  for (int i = ::optind; i < argc; ++i) out->command.emplace_back(words[static_cast<std::size_t>(i)]);
+  for (auto i = static_cast<std::size_t>(::optind); i + 1 < words.size(); ++i)
+    out->command.emplace_back(words[i]);
   return std::nullopt;
 }
 

@@ -14,7 +14,7 @@ namespace muster::steps {
 enum class Tool : std::uint8_t { kSrun, kSalloc };
 
 enum class OptionUse : std::uint8_t {
-  kAbsent,      // no option of this command
+  kAbsent,  // no option of this command
   kTaken,
   kAllocation,  // taken where an allocation is made; a step inside a job has no use for it
   kHow,         // says how, not how much: sent with an allocation and shown by scontrol

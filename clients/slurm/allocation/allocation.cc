@@ -45,7 +45,8 @@ class Waiting {
       : command_(command), api_(api), quiet_(options.Has("quiet")) {
     if (!options.Has("immediate")) return;
     const auto seconds = steps::WholeNumber(options.Get("immediate"));
-    immediate_ms_ = seconds && *seconds > 0 && *seconds < 1'000'000 ? *seconds * 1000 : kImmediateMs;
+    const bool given = seconds && *seconds > 0 && *seconds < 1'000'000;
+    immediate_ms_ = given ? *seconds * 1000 : kImmediateMs;
   }
 
   bool Submit(const json::object& body, const std::string& ns);
@@ -108,8 +109,8 @@ bool Waiting::Ended(const client::JobView& view) const {
   if (view.state == "Cancelled") {
     PrintError(command_, "Job allocation " + std::to_string(job_) + " has been revoked");
   } else {
-    PrintError(command_, "Unable to allocate resources: job " + std::to_string(job_) +
-                             " ran on " + (view.cluster.empty() ? "a member" : view.cluster) +
+    PrintError(command_, "Unable to allocate resources: job " + std::to_string(job_) + " ran on " +
+                             (view.cluster.empty() ? "a member" : view.cluster) +
                              " and its agent did not reach this command: the member is not on "
                              "this host, or runs jobs as another user");
     if (!view.message.empty()) PrintError(command_, view.message);
@@ -192,8 +193,8 @@ std::optional<Allocation> Waiting::Wait(const ClientSocket& socket, int signals,
     if (runs_since_ms_ == 0) runs_since_ms_ = now;
     if (now - runs_since_ms_ < kAgentConnectMs) continue;
     Cancel();
-    PrintError(command_, "Unable to allocate resources: job " + std::to_string(job_) +
-                             " runs on " + view.cluster +
+    PrintError(command_, "Unable to allocate resources: job " + std::to_string(job_) + " runs on " +
+                             view.cluster +
                              ", which is not on this host or runs jobs as another user");
     return std::nullopt;
   }

@@ -1,6 +1,6 @@
-// Allocations without a script, which salloc and srun outside a job make (rules B46, B47). The job's first
-// node runs an agent that connects to a socket of this process; when this process ends, however,
-// the connection ends and the agent ends the job.
+// Allocations without a script, which salloc and srun outside a job make (rules B46, B47). The
+// job's first node runs an agent that connects to a socket of this process; when this process ends,
+// in whatever way, the connection ends and the agent ends the job.
 #pragma once
 
 #include <cstdint>

@@ -122,9 +122,9 @@ json::object AllocationFields(const std::vector<steps::OptionValues>& components
   program = program.substr(program.rfind('/') + 1);
   out["name"] = given.empty() ? program : given;
   const std::string chdir = first.Get("chdir");
-  out["workDir"] = chdir.empty()        ? current_dir
-                   : chdir[0] == '/'    ? chdir
-                                        : current_dir + "/" + chdir;
+  out["workDir"] = chdir.empty()     ? current_dir
+                   : chdir[0] == '/' ? chdir
+                                     : current_dir + "/" + chdir;
   // The agent writes nothing; without this the job would leave an empty file behind.
   out["output"] = "/dev/null";
   char host[256] = {};

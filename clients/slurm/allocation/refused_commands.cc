@@ -10,8 +10,9 @@ int RunSbcast(int, char**) {
 }
 
 int RunStrigger(int, char**) {
-  return Fail("strigger",
-              "triggers are not supported by this version: follow events with `muster get jobs -w`");
+  return Fail(
+      "strigger",
+      "triggers are not supported by this version: follow events with `muster get jobs -w`");
 }
 
 }  // namespace muster::slurm

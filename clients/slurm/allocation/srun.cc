@@ -37,8 +37,7 @@ int RunSrun(int argc, char** argv) {
   }
   const steps::Descriptor signals = WatchAllocationSignals();
   int exit = 0;
-  std::optional<Allocation> allocation =
-      Allocate("srun", components, "srun", signals.get(), &exit);
+  std::optional<Allocation> allocation = Allocate("srun", components, "srun", signals.get(), &exit);
   if (!allocation) return exit;
   EnterAllocation(*allocation);
   ForgetAllocationSignals();

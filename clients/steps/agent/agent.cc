@@ -37,8 +37,7 @@ Agent::Agent(JobFacts facts) : facts_(std::move(facts)) {}
 Agent::~Agent() = default;
 
 Agent::Begin Agent::Start(std::string* error) {
-  directory_.reset(
-      ::open(facts_.steps_directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  directory_.reset(::open(facts_.steps_directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!directory_) {
     *error = "MUSTER_STEPS_DIR: " + std::string(std::strerror(errno));
     return Begin::kFailed;
@@ -88,8 +87,7 @@ Agent::Begin Agent::Start(std::string* error) {
   const bool listens =
       manager_ != nullptr
           ? Listen("manager.sock", [this](Descriptor one) { manager_->Serve(std::move(one)); })
-          : Listen(facts_.host + ".sock",
-                   [this](Descriptor one) { ServeManager(std::move(one)); });
+          : Listen(facts_.host + ".sock", [this](Descriptor one) { ServeManager(std::move(one)); });
   if (listens) return Begin::kServes;
   *error = "cannot listen in the steps directory: " + std::string(std::strerror(errno));
   return Begin::kFailed;

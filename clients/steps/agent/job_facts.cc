@@ -19,8 +19,7 @@ bool AddNodes(std::int32_t group, const std::string& suffix, std::vector<JobNode
   if (list.empty()) list = OwnVariable(("SLURM_NODELIST" + suffix).c_str());
   const auto hosts = ExpandHosts(list);
   if (!hosts) return false;
-  const auto counts =
-      ExpandCounts(OwnVariable(("SLURM_JOB_CPUS_PER_NODE" + suffix).c_str()));
+  const auto counts = ExpandCounts(OwnVariable(("SLURM_JOB_CPUS_PER_NODE" + suffix).c_str()));
   std::int64_t memory =
       MemoryMegabytes(OwnVariable(("SLURM_MEM_PER_NODE" + suffix).c_str())).value_or(0);
   const std::int64_t per_cpu =

@@ -13,10 +13,10 @@ namespace muster::steps {
 std::string OwnVariable(const char* name);
 
 struct JobFacts {
-  std::string job = "0";         // SLURM_JOB_ID
-  std::string host;              // of this node
-  bool first_node = true;        // this node's agent is the manager
-  std::vector<JobNode> nodes;    // of the whole job; this node alone if nothing is told
+  std::string job = "0";       // SLURM_JOB_ID
+  std::string host;            // of this node
+  bool first_node = true;      // this node's agent is the manager
+  std::vector<JobNode> nodes;  // of the whole job; this node alone if nothing is told
   std::string steps_directory;
 };
 

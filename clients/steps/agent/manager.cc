@@ -386,11 +386,12 @@ void Manager::SignalTasks(const Step& step, int signal) {
 // SIGCONT and SIGTERM now, SIGKILL later; said once.
 void Manager::Terminate(Step* step, const std::string& why) {
   if (std::exchange(step->terminating, true)) return;
-  Notice(*step, "srun: Job step aborted: Waiting up to 32 seconds for job step to finish.\n"
-                "slurmstepd: error: *** STEP " +
-                    facts_.job + "." + std::to_string(step->number) + " ON " +
-                    step->grants.front().share.host + " CANCELLED AT " +
-                    LocalStamp(WallUs() / 1'000'000) + why + " ***\n");
+  Notice(*step,
+         "srun: Job step aborted: Waiting up to 32 seconds for job step to finish.\n"
+         "slurmstepd: error: *** STEP " +
+             facts_.job + "." + std::to_string(step->number) + " ON " +
+             step->grants.front().share.host + " CANCELLED AT " + LocalStamp(WallUs() / 1'000'000) +
+             why + " ***\n");
   SignalTasks(*step, SIGCONT);
   SignalTasks(*step, SIGTERM);
   const std::int32_t number = step->number;
@@ -426,8 +427,7 @@ void Manager::FinishStep(std::int32_t number) {
                  : status != 0     ? "FAILED"
                                    : "COMPLETED";
     log_.Append(line);
-    const std::string ended =
-        Encode(StepEnded{step->cancelled, step->timed_out, step->lost_host});
+    const std::string ended = Encode(StepEnded{step->cancelled, step->timed_out, step->lost_host});
     if (Client* owner = OwnerOf(*step)) {
       Send(owner, MessageType::kEnded, ended);
       owner->step = kNoStep;

@@ -48,8 +48,8 @@ void Manager::ConnectNode(std::size_t node) {
     const PlacedStep placed = book_.Place(at->second->request, number);
     if (placed.result == Placing::kPlaced) book_.Release(number);
     if (placed.result != Placing::kUnknownNodes) continue;
-    Refuse(at->second.get(), "Unable to create step for job " + facts_.job +
-                                 ": there is no agent on node " + host);
+    Refuse(at->second.get(),
+           "Unable to create step for job " + facts_.job + ": there is no agent on node " + host);
   }
 }
 

@@ -49,12 +49,14 @@ bool OpenTerminal(const TaskWorld& world, Descriptor* master, Descriptor* slave)
 // Words about how the task began, on its stderr.
 void TellOfStart(const TaskStart& start, const TaskStarted& begun) {
   if (begun.directory_error != 0) {
-    Say(start.error, "slurmstepd: error: couldn't chdir to `" + start.directory +
-                         "': " + std::strerror(begun.directory_error) + ": going to /tmp instead\n");
+    Say(start.error, "slurmstepd: error: couldn't chdir to `" + start.directory + "': " +
+                         std::strerror(begun.directory_error) + ": going to /tmp instead\n");
   }
   if (begun.error != 0 && begun.pid > 0) {
-    Say(start.error, "slurmstepd: error: execve(): " + start.arguments[0] + ": " +
-                         std::strerror(begun.error) + "\n");
+    Say(start.error,
+        "slurmstepd: error: execve"
+        "(): " +
+            start.arguments[0] + ": " + std::strerror(begun.error) + "\n");
   }
   if (begun.pid < 0) {
     Say(start.error, std::string("slurmstepd: error: fork: ") + std::strerror(begun.error) + "\n");
@@ -150,11 +152,13 @@ void NodeTasks::Start(const NodeLaunch& launch, std::vector<Descriptor> descript
             !launch.launch.programs[at].arguments.empty();
   }
   if (launch.launch.world.pmi == 2) {
-    share.pmi = std::make_unique<Pmi2Server>(
-        loop_,
-        Pmi2Step{launch.step, launch.share.part, launch.job, launch.size, launch.share.tasks,
-                 launch.mapping},
-        hooks_.fence, [this, step = launch.step] { Signal({step, SIGKILL}); });
+    share.pmi =
+        std::make_unique<Pmi2Server>(loop_,
+                                     Pmi2Step{launch.step, launch.share.part, launch.job,
+                                              launch.size, launch.share.tasks, launch.mapping},
+                                     hooks_.fence, [this, step = launch.step] {
+                                       Signal({step, SIGKILL});
+                                     });
   }
   std::vector<std::vector<std::string>> environments;
   for (const Program& program : launch.launch.programs) {

@@ -159,8 +159,8 @@ void Pmi2Server::Answer1(Peer* peer, const PmiFields& fields) {
     return Send(peer, "cmd=maxes kvsname_max=256 keylen_max=256 vallen_max=16384\n");
   if (command == "get_appnum") return Send(peer, "cmd=appnum appnum=0\n");
   if (command == "get_my_kvsname")
-    return Send(peer, "cmd=my_kvsname kvsname=" + step_.job + "." + std::to_string(step_.step) +
-                          "\n");
+    return Send(peer,
+                "cmd=my_kvsname kvsname=" + step_.job + "." + std::to_string(step_.step) + "\n");
   if (command == "get_universe_size") return Send(peer, "cmd=universe_size size=" + size + "\n");
   if (command == "get_ranks2hosts") return Send(peer, "cmd=put_ranks2hosts 0 0 \n");
   if (command == "put") {
@@ -232,8 +232,7 @@ void Pmi2Server::Answer2(Peer* peer, const PmiFields& fields) {
             {"pmiverbose", "FALSE"},
             {"rc", "0"}});
   } else if (command == "job-getid") {
-    Reply2(peer, command,
-           {{"jobid", step_.job + "." + std::to_string(step_.step)}, {"rc", "0"}});
+    Reply2(peer, command, {{"jobid", step_.job + "." + std::to_string(step_.step)}, {"rc", "0"}});
   } else if (command == "info-putnodeattr") {
     node_values_[key] = value;
     Reply2(peer, command, {{"rc", "0"}});

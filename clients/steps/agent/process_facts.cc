@@ -1,9 +1,9 @@
 // Reads /proc by plain system calls.
 #include "clients/steps/agent/process_facts.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sched.h>
-#include <dirent.h>
 #include <sys/stat.h>
 
 #include <csignal>
@@ -64,8 +64,7 @@ void ReadIo(pid_t pid, std::int64_t* read, std::int64_t* written) {
 
 std::vector<pid_t> ChildrenOf(pid_t pid) {
   std::vector<pid_t> out;
-  const std::string text =
-      ReadProc(pid, ("task/" + std::to_string(pid) + "/children").c_str());
+  const std::string text = ReadProc(pid, ("task/" + std::to_string(pid) + "/children").c_str());
   for (const std::string& word : SplitWords(text)) {
     if (const auto child = WholeNumber(word)) out.push_back(static_cast<pid_t>(*child));
   }

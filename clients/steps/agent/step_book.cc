@@ -115,8 +115,7 @@ bool StepBook::FindCandidates(const PartRequest& part, std::vector<std::size_t>*
 std::int32_t StepBook::FreeCpus(std::size_t node, const PartRequest& part) const {
   const std::vector<std::int32_t>& holders = uses_[node].cpu_holder;
   if (part.overlap) return nodes_[node].cpu_count;
-  const auto idle =
-      static_cast<std::int32_t>(std::count(holders.begin(), holders.end(), -1));
+  const auto idle = static_cast<std::int32_t>(std::count(holders.begin(), holders.end(), -1));
   if (part.exact) return idle;
   return idle == nodes_[node].cpu_count ? idle : 0;
 }
@@ -167,12 +166,9 @@ bool StepBook::ChooseNodes(const PartRequest& part, Choice* choice, PlacedStep* 
   std::vector<std::int32_t> ever;
   for (const std::size_t node : candidates) ever.push_back(tasks_in(nodes_[node].cpu_count));
   std::sort(ever.rbegin(), ever.rend());
-  if (ever[count - 1] < 1 || room_of(ever, count) < part.tasks)
-    return Refuse(kTooManyCpus, placed);
+  if (ever[count - 1] < 1 || room_of(ever, count) < part.tasks) return Refuse(kTooManyCpus, placed);
 
-  const auto named = [&](std::size_t node) {
-    return Contains(part.with_hosts, nodes_[node].host);
-  };
+  const auto named = [&](std::size_t node) { return Contains(part.with_hosts, nodes_[node].host); };
   std::stable_sort(candidates.begin(), candidates.end(),
                    [&](std::size_t a, std::size_t b) { return named(a) > named(b); });
   for (const bool emptiest : {false, true}) {

@@ -53,8 +53,7 @@ StepLineState ReadStepLine(const std::string& line) {
   // A quote in a name is written behind a backslash, so this text is the member's name itself.
   const auto state = line.rfind(kState);
   if (comma == std::string::npos || state == std::string::npos) return out;
-  const auto step =
-      WholeNumber(std::string_view(line).substr(kStep.size(), comma - kStep.size()));
+  const auto step = WholeNumber(std::string_view(line).substr(kStep.size(), comma - kStep.size()));
   if (!step || *step > 1'000'000'000) return out;
   const auto begin = state + kState.size();
   out.step = static_cast<std::int32_t>(*step);

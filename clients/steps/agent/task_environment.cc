@@ -76,9 +76,8 @@ std::vector<std::string> ShareEnvironment(const NodeLaunch& launch,
                                           const std::vector<std::string>& program,
                                           const char* const* own) {
   std::vector<std::string> out = program;
-  std::erase_if(out, [](const std::string& one) {
-    return IsOfTheNode(one) || Names(one, "SLURM_TASK_PID");
-  });
+  std::erase_if(
+      out, [](const std::string& one) { return IsOfTheNode(one) || Names(one, "SLURM_TASK_PID"); });
   for (const char* const* at = own; at != nullptr && *at != nullptr; ++at) {
     if (IsOfTheNode(*at)) out.push_back(*at);
   }
@@ -138,8 +137,7 @@ bool TaskCpus(const NodeLaunch& launch, std::size_t local, cpu_set_t* out) {
   if (cpus.empty()) return false;
   // Each task has its own CPUs if there are enough; else all share all of the step.
   const auto each = static_cast<std::size_t>(std::max(launch.cpus_per_task, 1));
-  const bool own =
-      world.bind == CpuBind::kTasks && cpus.size() >= each * launch.share.tasks.size();
+  const bool own = world.bind == CpuBind::kTasks && cpus.size() >= each * launch.share.tasks.size();
   const std::size_t first = own ? each * local : 0;
   const std::size_t end = own ? first + each : cpus.size();
   for (std::size_t i = first; i < end; ++i) CPU_SET(static_cast<std::size_t>(cpus[i]), out);

@@ -107,18 +107,16 @@ std::optional<OptionRefusal> PlanComponents(const VariableLookup& variable,
   std::vector<Component> planned;
   for (std::size_t i = 0; i < components->size(); ++i) {
     std::vector<std::int32_t> groups;
-    if (auto refusal =
-            GroupsOf((*components)[i].options, static_cast<std::int32_t>(i), &groups))
+    if (auto refusal = GroupsOf((*components)[i].options, static_cast<std::int32_t>(i), &groups))
       return refusal;
     for (const std::int32_t group : groups) {
       if (group > 0 && group >= size) {
-        return OptionRefusal{"Job " + variable("SLURM_JOB_ID") +
-                             " has no component " + std::to_string(group) +
+        return OptionRefusal{"Job " + variable("SLURM_JOB_ID") + " has no component " +
+                             std::to_string(group) +
                              ": it is not a heterogeneous job of that size"};
       }
       Component component = (*components)[i];
-      if (component.options.command.empty())
-        return OptionRefusal{"No command given to execute."};
+      if (component.options.command.empty()) return OptionRefusal{"No command given to execute."};
       if (size > 0) UseNumbersOf(group, variable, &component.options);
       if (auto refusal = PlanPart(component.options, variable, group, &component.plan))
         return refusal;

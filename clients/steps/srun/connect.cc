@@ -40,8 +40,8 @@ std::string ReadAll(const std::string& path) {
 std::string AgentProgram() {
   std::string named = EnvironmentText("MUSTER_STEP_AGENT");
   if (!named.empty()) return named;
-  for (const char* place : {"/muster-step-agent", "/../muster-step-agent",
-                            "/../../../bin/muster-step-agent"}) {
+  for (const char* place :
+       {"/muster-step-agent", "/../muster-step-agent", "/../../../bin/muster-step-agent"}) {
     const std::string path = OwnProgramDirectory() + place;
     if (::access(path.c_str(), X_OK) == 0) return path;
   }
@@ -168,7 +168,8 @@ JobPlace OtherJobPlace(const std::string& job, std::vector<std::string>* environ
     std::string seen = base + "/root" + directory;
     if (::access((seen + "/manager.sock").c_str(), F_OK) != 0) continue;
     // A path that outlives the process, if it is the same directory.
-    struct stat here {}, there {};
+    struct stat here {
+    }, there{};
     if (::stat(directory.c_str(), &here) == 0 && ::stat(seen.c_str(), &there) == 0 &&
         here.st_ino == there.st_ino && here.st_dev == there.st_dev)
       seen = directory;
@@ -178,16 +179,16 @@ JobPlace OtherJobPlace(const std::string& job, std::vector<std::string>* environ
   if (proc != nullptr) ::closedir(proc);
   if (out.directory.empty()) {
     environment->clear();
-    out.error = "no step manager of job " + job +
-                " can be reached on this host as this user: the job runs elsewhere, or no step of it "
-                "has run yet";
+    out.error =
+        "no step manager of job " + job +
+        " can be reached on this host as this user: the job runs elsewhere, or no step of it "
+        "has run yet";
   }
   return out;
 }
 
 std::unique_ptr<Channel> ConnectManager(const JobPlace& place, bool start, std::string* error) {
-  const Descriptor directory(
-      ::open(place.directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const Descriptor directory(::open(place.directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!directory) {
     *error = "the steps directory of job " + place.job + ": " + std::strerror(errno);
     return nullptr;

@@ -15,15 +15,15 @@ std::string EnvironmentText(const char* name);
 
 struct JobPlace {
   std::string job;
-  std::string directory;   // as this process reaches it
+  std::string directory;           // as this process reaches it
   bool private_directory = false;  // made by srun itself: the nodes of the job share none
-  std::string error;       // why there is none
+  std::string error;               // why there is none
 };
 /// Of the job that this process belongs to: MUSTER_STEPS_DIR, or a directory of this user and job
 /// that is made where temporary files go.
 JobPlace OwnJobPlace();
-/// Of another job on this host, by a process of it that this user may look at. `environment` becomes
-/// the SLURM_* variables of that process.
+/// Of another job on this host, by a process of it that this user may look at. `environment`
+/// becomes the SLURM_* variables of that process.
 JobPlace OtherJobPlace(const std::string& job, std::vector<std::string>* environment);
 
 /// Connects to the manager; if nobody serves there and `start` is set, starts the agent of this

@@ -8,8 +8,7 @@ int main(int argc, char** argv) {
   for (int shift = 0; shift < 2 && shift < argc; ++shift) {
     const char* slash = std::strrchr(argv[shift], '/');
     const char* name = slash == nullptr ? argv[shift] : slash + 1;
-    if (std::strcmp(name, "srun") == 0)
-      return muster::steps::RunSrun(argc - shift, argv + shift);
+    if (std::strcmp(name, "srun") == 0) return muster::steps::RunSrun(argc - shift, argv + shift);
     if (std::strcmp(name, "sattach") == 0)
       return muster::steps::RunSattach(argc - shift, argv + shift);
   }

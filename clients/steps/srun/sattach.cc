@@ -55,10 +55,9 @@ int RunSattach(int argc, char** argv) {
   const std::string what = argc > 1 ? argv[argc - 1] : "";
   const auto dot = what.find('.');
   const std::string job = what.substr(0, dot);
-  const std::int64_t step =
-      dot == std::string::npos
-          ? -1
-          : WholeNumber(std::string_view(what).substr(dot + 1)).value_or(-1);
+  const std::int64_t step = dot == std::string::npos
+                                ? -1
+                                : WholeNumber(std::string_view(what).substr(dot + 1)).value_or(-1);
   if (what == "--version" || what == "-V")
     return std::fputs("slurm 25.05.0 (muster 0.1.0)\n", stdout), 0;
   if (what == "--help" || what == "-h" || what == "--usage")
@@ -72,8 +71,8 @@ int RunSattach(int argc, char** argv) {
   if (!WholeNumber(job) || step < 0 || step > 1'000'000'000)
     return SattachFail("Invalid job step: " + what + "; use JOBID.STEPID");
   std::vector<std::string> environment;
-  const JobPlace place = job == EnvironmentText("SLURM_JOB_ID") ? OwnJobPlace()
-                                                                : OtherJobPlace(job, &environment);
+  const JobPlace place =
+      job == EnvironmentText("SLURM_JOB_ID") ? OwnJobPlace() : OtherJobPlace(job, &environment);
   if (!place.error.empty()) return SattachFail(place.error);
   std::string error;
   const std::unique_ptr<Channel> channel = ConnectManager(place, false, &error);
@@ -85,8 +84,8 @@ int RunSattach(int argc, char** argv) {
   std::vector<Descriptor> writers;
   writers.emplace_back(out[1]);
   writers.emplace_back(err[1]);
-  channel->Send(MessageType::kAttach,
-                Encode(ShareNumber{static_cast<std::int32_t>(step), 0}), std::move(writers));
+  channel->Send(MessageType::kAttach, Encode(ShareNumber{static_cast<std::int32_t>(step), 0}),
+                std::move(writers));
   return Follow(channel.get(), from_out.get(), from_err.get());
 }
 

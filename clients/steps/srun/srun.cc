@@ -38,8 +38,7 @@ int Report(const OptionRefusal& refusal) {
     std::fprintf(stderr, "srun: error: %.*s\n", static_cast<int>(line.size()), line.data());
     text.remove_prefix(std::min(line.size() + 1, text.size()));
   }
-  if (refusal.message.empty())
-    std::fputs("Try \"srun --help\" for more information\n", stderr);
+  if (refusal.message.empty()) std::fputs("Try \"srun --help\" for more information\n", stderr);
   return ErrorExit(refusal.exit);
 }
 
@@ -79,19 +78,20 @@ std::int32_t PmiVersion(const OptionValues& options, std::optional<OptionRefusal
   const std::string mpi = options.Get("mpi");
   if (mpi.empty() || mpi == "none" || mpi == "openmpi") return 0;
   if (mpi == "pmi2") return 2;
-  *refusal = OptionRefusal{"--mpi=" + mpi + (mpi.starts_with("pmix")
-                                                 ? ": PMIx is not supported by this version; use "
-                                                   "--mpi=pmi2"
-                                                 : ": not supported; use none or pmi2")};
+  *refusal =
+      OptionRefusal{"--mpi=" + mpi +
+                    (mpi.starts_with("pmix") ? ": PMIx is not supported by this version; use "
+                                               "--mpi=pmi2"
+                                             : ": not supported; use none or pmi2")};
   return 0;
 }
 
 // The soft limits of this process, of those that --propagate names.
 std::vector<std::int64_t> OwnLimits(const OptionValues& options) {
   static constexpr std::pair<const char*, int> kLimits[] = {
-      {"AS", RLIMIT_AS},           {"CORE", RLIMIT_CORE},     {"CPU", RLIMIT_CPU},
-      {"DATA", RLIMIT_DATA},       {"FSIZE", RLIMIT_FSIZE},   {"MEMLOCK", RLIMIT_MEMLOCK},
-      {"NOFILE", RLIMIT_NOFILE},   {"NPROC", RLIMIT_NPROC},   {"RSS", RLIMIT_RSS},
+      {"AS", RLIMIT_AS},         {"CORE", RLIMIT_CORE},   {"CPU", RLIMIT_CPU},
+      {"DATA", RLIMIT_DATA},     {"FSIZE", RLIMIT_FSIZE}, {"MEMLOCK", RLIMIT_MEMLOCK},
+      {"NOFILE", RLIMIT_NOFILE}, {"NPROC", RLIMIT_NPROC}, {"RSS", RLIMIT_RSS},
       {"STACK", RLIMIT_STACK}};
   std::string list = options.Get("propagate");
   if (list.empty()) list = "ALL";
@@ -103,8 +103,7 @@ std::vector<std::int64_t> OwnLimits(const OptionValues& options) {
     rlimit limit{};
     if (!named || ::getrlimit(static_cast<__rlimit_resource_t>(resource), &limit) != 0) continue;
     out.push_back(resource);
-    out.push_back(limit.rlim_cur == RLIM_INFINITY ? -1
-                                                  : static_cast<std::int64_t>(limit.rlim_cur));
+    out.push_back(limit.rlim_cur == RLIM_INFINITY ? -1 : static_cast<std::int64_t>(limit.rlim_cur));
   }
   return out;
 }

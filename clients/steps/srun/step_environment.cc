@@ -30,8 +30,8 @@ const char* BindType(const std::string& value) {
 }
 
 void SetBinding(const std::string& value, std::vector<std::string>* out) {
-  const bool verbose = value.find("verbose") != std::string::npos || value == "v" ||
-                       value.starts_with("v,");
+  const bool verbose =
+      value.find("verbose") != std::string::npos || value == "v" || value.starts_with("v,");
   const auto colon = value.find(':');
   const std::string list = colon == std::string::npos ? "" : value.substr(colon + 1);
   const std::string type = BindType(value);

@@ -22,8 +22,7 @@ Descriptor Duplicate(int fd) { return Descriptor(::fcntl(fd, F_DUPFD_CLOEXEC, 3)
 
 bool IsNull(int fd) {
   struct stat what {};
-  return ::fstat(fd, &what) != 0 ||
-         (S_ISCHR(what.st_mode) && what.st_rdev == makedev(1, 3));
+  return ::fstat(fd, &what) != 0 || (S_ISCHR(what.st_mode) && what.st_rdev == makedev(1, 3));
 }
 
 // The reader stays with srun, the writer goes to the task.
@@ -123,8 +122,7 @@ bool StepIo::Prepare(const IoSettings& settings, const NameFacts& facts,
   raw_ = settings.unbuffered || tasks_ == 1;
   // Without -e stderr follows a file of -o; it stays srun's stderr else.
   const std::string error_mode =
-      settings.error.empty() ? (settings.output.empty() ? "all" : settings.output)
-                             : settings.error;
+      settings.error.empty() ? (settings.output.empty() ? "all" : settings.output) : settings.error;
   for (const NodeShare& share : shares) {
     for (const std::int32_t task : share.tasks) {
       NameFacts mine = facts;
@@ -147,8 +145,7 @@ bool StepIo::Prepare(const IoSettings& settings, const NameFacts& facts,
       out->push_back(Connect(std::move(stderr_place), label));
       for (std::size_t k = out->size() - 3; k < out->size(); ++k) {
         if ((*out)[k]) continue;
-        *error = std::string("Too many tasks for the limit of open files: ") +
-                 std::strerror(errno);
+        *error = std::string("Too many tasks for the limit of open files: ") + std::strerror(errno);
         return false;
       }
     }

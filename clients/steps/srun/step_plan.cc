@@ -13,8 +13,7 @@ namespace {
 
 std::int32_t Count(const OptionValues& options, const char* name, std::int32_t otherwise) {
   const auto number = WholeNumber(options.Get(name));
-  return number ? static_cast<std::int32_t>(std::min<std::int64_t>(*number, 1'000'000))
-                : otherwise;
+  return number ? static_cast<std::int32_t>(std::min<std::int64_t>(*number, 1'000'000)) : otherwise;
 }
 
 // The count behind the last colon of "a100:2" or "gpu:a100:2"; 1 for a name alone.
@@ -161,8 +160,8 @@ std::optional<OptionRefusal> PlanPart(const OptionValues& options, const Variabl
   request.overlap = options.Has("overlap");
   request.overcommit = options.Has("overcommit");
   // -c and --exclusive ask for what they say and no more, as --exact does; --whole takes that back.
-  const bool sized = options.Has("exact") || options.Has("exclusive") ||
-                     (options.given.contains("cpus-per-task"));
+  const bool sized =
+      options.Has("exact") || options.Has("exclusive") || (options.given.contains("cpus-per-task"));
   request.exact = sized && !options.Has("whole");
   request.relative = Count(options, "relative", -1);
   if (auto refusal = PlanDistribution(options, variable, &request)) return refusal;
@@ -240,8 +239,8 @@ std::vector<std::string> ExportedVariables(const std::string& list, const char* 
     bool replaced = false;
     for (const std::string& one : named) {
       taken = taken || one == name;
-      replaced = replaced || (one.size() > name.size() && one[name.size()] == '=' &&
-                              one.starts_with(name));
+      replaced = replaced ||
+                 (one.size() > name.size() && one[name.size()] == '=' && one.starts_with(name));
     }
     if (taken && !replaced) out.emplace_back(variable);
   }

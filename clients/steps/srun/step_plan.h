@@ -28,7 +28,6 @@ std::optional<OptionRefusal> PlanPart(const OptionValues& options, const Variabl
 bool PlanBinding(const std::string& value, TaskWorld* out, std::string* error);
 
 /// The environment that --export sends: `all` is that of srun.
-std::vector<std::string> ExportedVariables(const std::string& list,
-                                           const char* const* all);
+std::vector<std::string> ExportedVariables(const std::string& list, const char* const* all);
 
 }  // namespace muster::steps

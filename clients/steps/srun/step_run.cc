@@ -86,9 +86,7 @@ bool StepRun::Wait() {
   std::erase_if(streams, [](const auto& stream) { return !stream->from; });
   if (ended_ && streams.empty() && !master_) return false;
   std::vector<pollfd> fds;
-  const auto add = [&](int fd, int events) {
-    fds.push_back({fd, static_cast<short>(events), 0});
-  };
+  const auto add = [&](int fd, int events) { fds.push_back({fd, static_cast<short>(events), 0}); };
   add(ended_ ? -1 : channel_->fd(), POLLIN | (channel_->unsent() ? POLLOUT : 0));
   add(signals_, POLLIN);
   bool hungry = !io_->feeds().empty() || master_;

@@ -29,8 +29,7 @@ Descriptor WatchForwardedSignals();
 
 class StepRun {
  public:
-  StepRun(Channel* channel, const StepCreated& step, RunSettings settings, StepIo* io,
-          int signals);
+  StepRun(Channel* channel, const StepCreated& step, RunSettings settings, StepIo* io, int signals);
   /// Until all tasks have ended and all output is written. Returns srun's exit status.
   int Run();
 

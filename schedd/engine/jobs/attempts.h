@@ -39,6 +39,9 @@ class Attempts : public JobFollower {
   /// Ends the attempt on its member; the record gives the reason until the attempt is proven gone.
   /// `keep_logs`: the object and its logs stay on the member.
   void Stop(const JobPtr& job, Reason reason, const std::string& message, bool keep_logs);
+  /// Sends a signal to all processes of the current attempt once the open transaction is durable.
+  /// It may be lost with this daemon.
+  void Signal(const JobRecord& job, int signal);
   /// The job ends for good. `seen`: the observation that reported the end; null if it ends without
   /// one.
   JobPtr End(const JobPtr& job, JobEvent how, Reason reason, const std::string& message,
@@ -68,6 +71,9 @@ class Attempts : public JobFollower {
   /// in `input`; null for other inputs. kNone if there is no such row.
   dispatch::Effect Step(const DispatchKey& key, const dispatch::StepInput& input,
                         const Observation* seen);
+  /// Writes the steps of a batch script that the observation tells of (rule B53), and takes them
+  /// out of it; false if the open transaction has no room for all of them.
+  bool TakeSteps(Observation* seen);
   /// The policy of the row's ClusterQueue for attempts on a lost member (rule D16).
   OnClusterLost PolicyOf(const DispatchRow& row) const;
 
@@ -81,7 +87,10 @@ class Attempts : public JobFollower {
   WallTime NextTry(const JobRecord& evicted, WallTime now);
 
   void ApplyEffect(const dispatch::StepResult& result, const Observation* seen);
+  void NoteUse(const DispatchRow& row, const Observation& seen);
   void Reclaim(JobId id, const Observation& seen);
+  void Continue(const JobRecord& job);
+  void EndStopped(const JobPtr& job, const std::string& message);
   void EndSucceeded(const JobPtr& job, const Observation& seen);
   void ShowStuck(const JobPtr& job, const dispatch::StepResult& result);
   void LeaveMember(const JobPtr& job, const dispatch::StepResult& result);

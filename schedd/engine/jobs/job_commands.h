@@ -1,11 +1,12 @@
 // JobCommands: cancel, hold, release, requeue and delete (rule B25), for users and for the engine's
-// own deletions; array_commands.cc has them for tasks of arrays. On the engine thread only.
+// own deletions; suspend, resume and keep are BatchCommands', and array_commands.cc has the verbs for
+// tasks of arrays. On the engine thread only.
 #pragma once
 
 #include <string>
 
 #include "schedd/engine/jobs/arrays.h"
-#include "schedd/engine/jobs/attempts.h"
+#include "schedd/engine/jobs/batch_commands.h"
 #include "schedd/engine/jobs/job_ids.h"
 
 namespace muster {
@@ -14,11 +15,12 @@ class JobCommands {
  public:
   /// All must outlive it.
   JobCommands(EngineContext& context, CommitPipeline& commits, LiveJobs& jobs, Attempts& attempts,
-              const Arrays& arrays, JobIds& ids)
+              BatchCommands& batch, const Arrays& arrays, JobIds& ids)
       : context_(context),
         commits_(commits),
         jobs_(jobs),
         attempts_(attempts),
+        batch_(batch),
         arrays_(arrays),
         ids_(ids) {}
 
@@ -31,8 +33,9 @@ class JobCommands {
  private:
   Result<JobPtr> ChangeJob(const JobCommand& command, const JobPtr& job);
   Result<JobPtr> Cancel(const JobCommand& command, const JobPtr& job);
-  Result<JobPtr> Hold(const JobPtr& job);
-  Result<JobPtr> Release(const JobPtr& job);
+  Result<JobPtr> Hold(const JobCommand& command, const JobPtr& job);
+  Result<JobPtr> Release(const JobCommand& command, const JobPtr& job);
+  JobPtr MarkHold(const JobCommand& command, const JobPtr& job);
   Result<JobPtr> Requeue(const JobCommand& command, const JobPtr& job);
 
   // --- array_commands.cc
@@ -44,6 +47,7 @@ class JobCommands {
   CommitPipeline& commits_;
   LiveJobs& jobs_;
   Attempts& attempts_;
+  BatchCommands& batch_;
   const Arrays& arrays_;
   JobIds& ids_;
 };
