@@ -256,6 +256,7 @@ void AddJob(SacctReport& report, const JobRow& row, std::vector<SacctLine>* out)
       }
     }
   }
+  if (IsPending(row.state)) last = -1;
   AddAttempt(report, row, last, use, out);
 }
 
