@@ -16,6 +16,7 @@
 #include "api/service/job_view.h"
 #include "api/service/views.h"
 #include "schedd/base/limits.h"
+#include "schedd/shapes/batch/batch_manifest.h"
 
 namespace muster::rest {
 namespace {
@@ -99,11 +100,6 @@ Response EstimateResponse(const api::SubmissionEstimate& estimate) {
       {"cpus", estimate.cpus}});
 }
 
-// True for {"script": ...}.
-bool IsScript(const json::value& body) {
-  return body.is_object() && body.get_object().contains("script");
-}
-
 }  // namespace
 
 void SubmitJob(ApiContext& api, const Caller& who, Request& request, Responder respond) {
@@ -121,7 +117,7 @@ void SubmitJob(ApiContext& api, const Caller& who, Request& request, Responder r
     return refuse(key.error());
   Result<json::value> body = ReadDocument(request);
   if (!body.ok()) return refuse(body.error());
-  const bool script = IsScript(*body);
+  const bool script = shapes::IsBatchForm(*body);
   Warnings warnings = api.service.JobWarnings(request.params[0], *body);
   api::SubmitRequest submit{request.params[0], std::move(*body), request.idempotency_key};
   if (*dry_run) {

@@ -21,6 +21,7 @@
 #include "api/service/submission.h"
 #include "api/service/tenancy.h"
 #include "schedd/base/limits.h"
+#include "schedd/shapes/batch/batch_manifest.h"
 #include "schedd/shapes/parts/manifest_warnings.h"
 #include "schedd/text/lenient.h"
 
@@ -108,7 +109,7 @@ class Planner {
   // parser then refuses its kind.
   bool IsJob(std::size_t i) const {
     return !shapes::IsConfigObject(documents_[i]) &&
-           (shapes::IsJobShape(documents_[i]) || FindValue(documents_[i], "script") != nullptr);
+           (shapes::IsJobShape(documents_[i]) || shapes::IsBatchForm(documents_[i]));
   }
 
   // Appends the change for configuration document `i` to the plan and applies it to `config_`.

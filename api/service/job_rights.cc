@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "api/service/resource_refs.h"
+#include "schedd/shapes/batch/batch_manifest.h"
 #include "schedd/text/lenient.h"
 
 namespace muster::api {
@@ -79,7 +80,7 @@ std::optional<NewJobPlace> NewJobPlaceOf(const std::string& ns, const json::valu
   NewJobPlace place;
   place.ns = TextAt(body, {"metadata", "namespace"});
   if (place.ns.empty()) place.ns = ns.empty() ? "default" : ns;
-  if (object->contains("script") && !object->contains("kind")) {
+  if (shapes::IsBatchForm(body)) {
     place.shape = ShapeKind::kBatchScript;
     return place;
   }

@@ -60,7 +60,7 @@ Result<shapes::ParsedJob> ParseBody(json::value body, std::string_view ns, WallT
   if (!body.is_object())
     return InvalidArgument("a job is a JSON object: a manifest, or {\"script\": ...}");
   const json::object& object = body.get_object();
-  if (!object.contains("script") || object.contains("kind")) {
+  if (!shapes::IsBatchForm(body)) {
     return shapes::ParseJob(std::move(body));
   }
   Result<json::value> manifest =

@@ -123,6 +123,12 @@ void ResolvePoint(std::string_view name, WallTime now, json::object* fields) {
 
 }  // namespace
 
+bool IsBatchForm(const json::value& body) {
+  const json::object* object = body.if_object();
+  return object != nullptr && !object->contains("kind") &&
+         (object->contains("script") || object->contains("allocationOnly"));
+}
+
 Result<json::value> BatchScriptManifest(const json::object& request, std::string_view ns,
                                         WallTime now) {
   json::object fields = request;

@@ -9,6 +9,10 @@
 
 namespace muster::shapes {
 
+/// True for the REST form of a batch script, {"script": ...}, and for that of an allocation without
+/// one, {"allocationOnly": true}; false for manifests.
+bool IsBatchForm(const json::value& body);
+
 /// The REST form {"script":..., "name":..., "queue":..., "resources":{...}, ...} as a BatchScript
 /// manifest (apiVersion muster.io/v1). The script's own directives apply where the form has no
 /// field of its own. schedd/shapes/README.md lists the fields; an unknown one is refused. `now`
