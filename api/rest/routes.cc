@@ -17,6 +17,7 @@
 #include "api/rest/handlers_jobs.h"
 #include "api/rest/handlers_members.h"
 #include "api/rest/handlers_nominate.h"
+#include "api/rest/handlers_script.h"
 #include "api/rest/handlers_signals.h"
 #include "api/rest/handlers_simulate.h"
 #include "api/rest/handlers_steps.h"
@@ -203,6 +204,7 @@ void AddJobs(Table& table) {
   table.Add("POST /v1/jobs/{id}:notify", kOptions, Run::kPool, NotifyJob);
   table.Add("GET /v1/jobs/{id}/explain", 0, Run::kPool, ExplainJob);
   table.Add("GET /v1/jobs/{id}/events", 0, Run::kPool, JobEvents);
+  table.Add("GET /v1/jobs/{id}/script", 0, Run::kPool, JobScript);
   table.Add("GET /v1/jobs/{id}/pods", 0, Run::kPool, JobPods);
   table.Add("GET /v1/jobs/{id}/steps", 0, Run::kPool, JobSteps);
   table.Add("GET /v1/jobs/{id}/member-events", 0, Run::kPool, JobMemberEvents);

@@ -76,6 +76,21 @@ bool Covers(const ConfigView& config, const std::string& cluster_queue,
   });
 }
 
+// The quota of all ClusterQueues together.
+std::int64_t QuotaOf(const ConfigView& config, const std::string& resource) {
+  std::int64_t total = 0;
+  for (const auto& [name, queue] : config.cluster_queues) {
+    for (const ResourceGroup& group : queue.resource_groups) {
+      for (const FlavorQuotas& flavor : group.flavors) {
+        for (const auto& [covered, quota] : flavor.resources) {
+          if (covered == resource) total = SaturatingAdd(total, quota.nominal);
+        }
+      }
+    }
+  }
+  return total;
+}
+
 // A member whose sizes are not known may have anything.
 bool SomeMemberHas(Members members, const std::string& resource) {
   return members.empty() ||
@@ -92,9 +107,12 @@ Status CheckResources(const ConfigView& config, Members members, const std::stri
   for (const PodSet& pods : job.pod_sets) {
     for (const ResourceAmount& one : pods.requests) {
       if (IsLicense(one.resource)) {
-        if (Covers(config, cluster_queue, one.resource)) continue;
+        const std::int64_t wanted = SaturatingMul(one.amount, pods.count);
+        if (Covers(config, cluster_queue, one.resource) && wanted <= QuotaOf(config, one.resource))
+          continue;
         return InvalidField("licenses", "Invalid license specification: ClusterQueue \"" +
-                                            cluster_queue + "\" has no quota of " + one.resource);
+                                            cluster_queue + "\" cannot have " + std::to_string(wanted) +
+                                            " of " + one.resource);
       }
       if (one.resource == "cpu" || one.resource == "memory" || one.amount <= 0) continue;
       if (SomeMemberHas(members, one.resource)) continue;

@@ -58,7 +58,6 @@ std::vector<Permission> PermissionsFor(const std::vector<const KindInfo*>& kinds
   Add(&all, "", "pods", "log", {"get"});
   Add(&all, "", "configmaps", "", {"create", "get", "update"});
   Add(&all, "", "secrets", "", {"create", "get", "update"});
-  Add(&all, "", "services", "", {"create", "get", "update"});
   Add(&all, "", "events", "", {"list"});
   Add(&all, "", "nodes", "", {"list", "watch"});
   Add(&all, "scheduling.k8s.io", "priorityclasses", "", {"list"});
@@ -75,6 +74,8 @@ std::vector<Permission> ConfigurationPermissions() {
                            "workloadpriorityclasses", "admissionchecks", "topologies"}) {
     Add(&all, "kueue.x-k8s.io", kind, "", verbs);
   }
+  // Of batch scripts on several nodes.
+  Add(&all, "", "services", "", {"create", "get", "update"});
   for (const char* kind : {"namespaces", "configmaps", "limitranges"})
     Add(&all, "", kind, "", verbs);
   // A list would show all Secrets of the member (S26). Without it each Secret of a placement is

@@ -114,6 +114,7 @@ client::Outcome<AccountTree> FetchAccounts(client::ApiClient& api) {
   const client::Outcome<std::string> self = OwnUser(api);
   if (!self.ok()) return self.failure();
   out.users[*self];
+  out.users["root"].insert("root");
   JobList list;
   client::Query query;
   query.Add("fields", "id,state,user,clusterQueue");

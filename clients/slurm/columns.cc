@@ -48,19 +48,25 @@ std::optional<std::string> ParsePercentFormat(std::string_view text, FieldByLett
       continue;
     }
     Column column;
+    const std::size_t begin = at - 1;
     // sinfo's default formats write %#P: as wide as the widest cell.
     if (at < text.size() && text[at] == '#') ++at;
     ReadWidth(text, &at, &column);
     if (at >= text.size()) return "Invalid format specification: it ends after a %";
     const auto field = find(text[at]);
-    if (!field) return std::string("Invalid job format specification: ") + text[at];
+    if (!field) {
+      out->unknown.emplace_back(1, text[at]);
+      literal += text.substr(begin, at + 1 - begin);
+      continue;
+    }
     column.field = *field;
     column.before = std::move(literal);
     literal.clear();
     out->columns.push_back(std::move(column));
   }
   out->after = std::move(literal);
-  if (out->columns.empty()) return "Invalid format specification: it names no field";
+  if (out->columns.empty() && out->unknown.empty())
+    return "Invalid format specification: it names no field";
   return std::nullopt;
 }
 
@@ -69,7 +75,10 @@ std::optional<std::string> ParseNamedFormat(std::string_view text, FieldByName f
   for (const std::string& part : SplitList(text)) {
     const std::size_t colon = part.find(':');
     const auto field = find(std::string_view(part).substr(0, colon));
-    if (!field) return "Invalid job format specification: " + part;
+    if (!field) {
+      out->unknown.push_back(part.substr(0, colon));
+      continue;
+    }
     Column column;
     column.field = *field;
     column.width = kDefaultNamedWidth;
@@ -84,7 +93,8 @@ std::optional<std::string> ParseNamedFormat(std::string_view text, FieldByName f
     out->columns.push_back(std::move(column));
   }
   out->after = std::move(before);
-  if (out->columns.empty()) return "Invalid job format specification: it names no field";
+  if (out->columns.empty() && out->unknown.empty())
+    return "Invalid job format specification: it names no field";
   return std::nullopt;
 }
 

@@ -18,6 +18,7 @@ struct Column {
 
 struct Format {
   std::vector<Column> columns;
+  std::vector<std::string> unknown;  // letters and names that no field has; they are left out
   std::string after;  // literal text at the end of each line
 };
 
@@ -25,12 +26,14 @@ struct Format {
 using FieldByLetter = std::optional<std::size_t> (*)(char letter);
 using FieldByName = std::optional<std::size_t> (*)(std::string_view name);
 
-/// Parses "%[.][width]letter" with literal text between. Returns a sentence if it is malformed.
+/// Parses "%[.][width]letter" with literal text between. A letter that no field has is kept as
+/// literal text, as Slurm does. Returns a sentence if it is malformed.
 std::optional<std::string> ParsePercentFormat(std::string_view text, FieldByLetter find,
                                               Format* out);
 
 /// Parses "Name[:[.][width][suffix]]", separated by commas. The width is 20 unless given; 0 means
-/// as wide as the text. Returns a sentence if it is malformed.
+/// as wide as the text. Names that no field has are left out. Returns a sentence if it is
+/// malformed.
 std::optional<std::string> ParseNamedFormat(std::string_view text, FieldByName find, Format* out);
 
 /// Appends `text` padded or cut to the column's width; control characters are spelt out

@@ -30,7 +30,10 @@ std::int64_t Amount(const json::value& object, const std::string& path, std::str
 }
 
 // Extended resources such as nvidia.com/gpu as Slurm's "gpu:8"; only names with a slash count.
+// A GPU has the type that the member's label muster.io/gpu-type names: "gpu:a100:8".
 std::string Gres(const json::value& object, const char* list) {
+  const std::string type = client::MemberText(
+      ObjectOrEmpty(object, {"metadata", "labels"}), "muster.io/gpu-type");
   std::string out;
   for (const json::key_value_pair& entry :
        ObjectOrEmpty(object, {"status", "resourceUsage", list})) {
@@ -38,7 +41,9 @@ std::string Gres(const json::value& object, const char* list) {
     const std::size_t slash = resource.find('/');
     if (slash == std::string::npos || !entry.value().is_string()) continue;
     if (!out.empty()) out += ',';
-    out += resource.substr(slash + 1) + ":" + std::string(entry.value().get_string());
+    const std::string name = resource.substr(slash + 1);
+    out += name + (name == "gpu" && !type.empty() ? ":" + type : "") + ":" +
+           std::string(entry.value().get_string());
   }
   return out;
 }
@@ -50,7 +55,7 @@ std::string UsedGres(const std::string& all, const std::string& left) {
   std::string out;
   const std::vector<std::string> free = SplitList(left);
   for (const std::string& one : SplitList(all)) {
-    const std::size_t colon = one.find(':');
+    const std::size_t colon = one.rfind(':');
     std::int64_t used = ParseCount(one.substr(colon + 1)).value_or(0);
     for (const std::string& other : free) {
       if (other.starts_with(one.substr(0, colon + 1)))
@@ -58,6 +63,20 @@ std::string UsedGres(const std::string& all, const std::string& left) {
     }
     out += (out.empty() ? "" : ",") + one.substr(0, colon + 1) + std::to_string(used);
   }
+  return out;
+}
+
+// The labels that a constraint can name by themselves ("x86=true"), in order.
+std::string FeaturesOf(const json::value& object) {
+  std::vector<std::string> names;
+  for (const json::key_value_pair& label : ObjectOrEmpty(object, {"metadata", "labels"})) {
+    const std::string key(label.key());
+    if (label.value().is_string() && label.value().get_string() == "true")
+      names.push_back(key.substr(key.rfind('/') + 1));
+  }
+  std::sort(names.begin(), names.end());
+  std::string out;
+  for (const std::string& name : names) out += (out.empty() ? "" : ",") + name;
   return out;
 }
 
@@ -127,6 +146,7 @@ NodeInfo ToNode(const json::value& object) {
   out.free_cpus_milli = Amount(object, free, "cpu");
   out.memory_bytes = Amount(object, total, "memory");
   out.free_memory_bytes = Amount(object, free, "memory");
+  out.features = FeaturesOf(object);
   out.gres = Gres(object, "allocatable");
   const std::string left = Gres(object, "available");
   out.gres_used = UsedGres(out.gres, left);

@@ -123,8 +123,8 @@ State StateOf(const StateMembers& members) {
   // Out of memory wins over the script's exit code (rule B19).
   if (reason == "OutOfMemory" && (name == "Succeeded" || name == "Failed"))
     return State::kOutOfMemory;
-  if (name == "Held" && reason == "HeldAfterRequeue")
-    return members.special_exit ? State::kSpecialExit : State::kRequeueHold;
+  if (name == "Held" && reason == "HeldAfterRequeue" && members.special_exit)
+    return State::kSpecialExit;
   if (name == "Pending" || name == "Held") return State::kPending;
   if (name == "Admitted" || name == "Running") {
     if (members.stopping) return State::kCompleting;
@@ -178,6 +178,8 @@ std::string ExitText(const JobRow& row) {
 // word.
 std::string_view SlurmReason(const JobRow& row) {
   if (row.held && row.reason == "RequeueLimit") return "JobHoldMaxRequeue";
+  if (row.held && row.reason == "HeldAfterRequeue" && !row.extra->special_exit)
+    return "job_requeued_in_held_state";
   if (row.held)
     return row.extra->held_by_admin || row.reason == "HeldByAdmin" ? "JobHeldAdmin" : "JobHeldUser";
   if (row.state == State::kTimeout) return "TimeLimit";

@@ -256,6 +256,7 @@ void AddJob(SacctReport& report, const JobRow& row, std::vector<SacctLine>* out)
       }
     }
   }
+  if (IsPending(row.state)) last = -1;
   AddAttempt(report, row, last, use, out);
 }
 
@@ -324,7 +325,16 @@ int Show(SacctOptions options) {
       options.jobs.empty() ? FetchJobs(api, query, &list) : FetchSpecs(api, options.jobs, &list);
   if (!fetched.ok()) return Fail(kSacct, FailureText(fetched.failure()));
   std::sort(list.rows().begin(), list.rows().end(),
-            [](const JobRow& a, const JobRow& b) { return a.id < b.id; });
+            [](const JobRow& a, const JobRow& b) {
+              // The tasks of an array in their order, where its first id stands.
+              const auto key = [](const JobRow& row) {
+                return row.array_job_id != 0 ? row.array_job_id : row.id;
+              };
+              if (key(a) != key(b)) return key(a) < key(b);
+              if (a.array_job_id != 0 && a.array_task_id != b.array_task_id)
+                return a.array_task_id < b.array_task_id;
+              return a.id < b.id;
+            });
   const std::int64_t now = WallSeconds();
   const Window window = WindowOf(options, now);
   std::vector<const JobRow*> rows;

@@ -228,6 +228,7 @@ std::vector<ManagedRecord> Associations(const SacctmgrOptions& options, const Ac
     AccountInfo root;
     root.name = "root";
     add(root, "");
+    add(root, "root");
     for (const AccountInfo& account : tree.accounts) {
       add(account, "");
       for (const auto& [user, accounts] : tree.users) {
@@ -273,6 +274,9 @@ std::vector<ManagedRecord> Users(const SacctmgrOptions& options, const AccountTr
     ManagedRecord record;
     record["User"] = record["Name"] = user;
     record["Def Acct"] = accounts.empty() ? "" : *accounts.begin();
+    if (accounts.size() > 1 && user == "root")
+      record["Def Acct"] = *accounts.begin() == "root" ? *std::next(accounts.begin())
+                                                       : *accounts.begin();
     record["Admin"] = user == "root" ? "Administrator" : "None";
     if (!options.with_associations) {
       out.push_back(record);

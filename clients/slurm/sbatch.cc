@@ -77,6 +77,7 @@ constexpr FieldSentence kSentences[] = {
     {"gres", "Invalid generic resource (gres) specification"},
     {"gpus", "Invalid generic resource (gres) specification"},
     {"array", "Invalid job array specification"},
+    {"timeMin", "Invalid time-min specification (exceeds job's time or other limits)"},
     {"resources", "Requested node configuration is not available"},
 };
 
@@ -98,7 +99,7 @@ int ReportRefusal(const client::Failure& failure, const SbatchOptions& options) 
     text = "invalid partition specified: " + (partition.empty() ? "(default)" : partition) + "\n" +
            failed + "Invalid partition name specified";
   } else if (Mentions(failure, "cluster")) {
-    text = "'" + given("cluster") +
+    text = "No cluster '" + given("cluster") + "' known by database.\n'" + given("cluster") +
            "' can't be reached now, or it is an invalid entry for --cluster.  Use 'sacctmgr list "
            "clusters' to see available clusters.";
   } else {
@@ -155,7 +156,7 @@ int TestOnly(client::ApiClient& api, const json::object& body, const std::string
   const client::Outcome<json::value> answer = api.Send({"POST", target, json::serialize(body)});
   if (!answer.ok()) {
     if (Mentions(answer.failure(), "resources")) {
-      PrintError(kSbatch, "allocation failure: Requested node configuration is not available");
+      std::fputs("allocation failure: Requested node configuration is not available\n", stderr);
       return ErrorExit(kExitRefused);
     }
     return ReportRefusal(answer.failure(), options);
@@ -164,7 +165,8 @@ int TestOnly(client::ApiClient& api, const json::object& body, const std::string
   const json::object& estimate = answer->get_object();
   const std::string start(TextAt(*answer, "startTime"));
   if (start.empty()) {
-    PrintError(kSbatch, "allocation failure: " + TextAt(*answer, "text"));
+    std::fprintf(stderr, "allocation failure: %s\n",
+                 client::VisibleText(TextAt(*answer, "text")).c_str());
     return ErrorExit(kExitRefused);
   }
   std::fprintf(stderr, "sbatch: Job %lld to start at %s using %lld processors on nodes %s in partition %s\n",
@@ -218,7 +220,7 @@ std::optional<OptionError> Gather(const std::vector<std::string>& words, SbatchO
                                   ScriptSource* script) {
   std::size_t operand = 0;
   if (auto error = ApplyWords(words, options, &operand)) return error;
-  for (const char* only : {"help", "usage", "version"}) {
+  for (const char* only : {"help", "usage", "version", "gres-help"}) {
     if (options->Has(only)) return std::nullopt;
   }
   if (auto error = CheckMemoryOptions(*options, false)) return error;
@@ -230,6 +232,14 @@ std::optional<OptionError> Gather(const std::vector<std::string>& words, SbatchO
   if (auto error = ApplyEnvironment(client::ProcessEnv, &of_environment)) return error;
   OverlayOptions(std::move(of_environment), options);
   OverlayOptions(std::move(of_script), options);
+  const json::object& fields = options->fields;
+  if (fields.contains("gpusPerTask") && !fields.contains("gpus") && !fields.contains("tasks") &&
+      !fields.contains("tasksPerNode")) {
+    return OptionError{
+        "Failed to validate job spec. --gpus-per-task used without either --gpus or -n/--ntasks is "
+        "not allowed.\nInvalid generic resource (gres) specification",
+        kExitRefused};
+  }
   return CheckOwner(*options);
 }
 
@@ -304,6 +314,8 @@ int RunSbatch(int argc, char** argv) {
   if (const auto error = Gather(words, &options, &script)) return Report(*error, argv[0]);
   if (options.Has("help") || options.Has("usage")) return WriteOut(SbatchHelp()), 0;
   if (options.Has("version")) return WriteOut(kVersionLine), 0;
+  if (options.Has("gres-help"))
+    return WriteOut("Valid gres options are:\ngpu[[:type]:count]\n"), 0;
   SubmitPlace place;
   place.current_dir = CurrentDir();
   place.environment = environ;

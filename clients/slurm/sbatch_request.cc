@@ -61,9 +61,8 @@ std::optional<OptionError> CheckScript(const std::string& text) {
   const auto refuse = [](const char* message) { return OptionError{message, kExitRefused}; };
   if (text.empty()) return refuse("Batch script is empty!");
   if (text.size() > limits::kScriptBytes) {
-    return OptionError{
-        "Batch script is longer than " + std::to_string(limits::kScriptBytes) + " bytes",
-        kExitRefused};
+    return refuse(
+        "Batch job submission failed: Pathname of a file, directory or other parameter too long");
   }
   if (text.find('\0') != std::string::npos) return refuse("Batch script contains NUL characters");
   if (!text.starts_with("#!")) {

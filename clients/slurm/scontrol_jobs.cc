@@ -37,23 +37,28 @@ struct Verb {
   bool admin_of_others = false;  // hold: of other users' jobs it is the operator's
 };
 
+// A hold by root, or of another user's job, is the operator's.
 bool IsOwn(Session& session, const JobRow& row) {
   const client::Outcome<std::string> self = OwnUser(session.api);
-  return self.ok() && *self == row.user;
+  return self.ok() && *self == row.user && *self != "root";
+}
+
+// Slurm has a second line for all of these verbs but requeue.
+int FailChange(const Verb& verb, const std::string& why, const std::string& id) {
+  return FailPlain(why + " for job " + id +
+                   (verb.name == "requeue" ? "" : "\nslurm_suspend error: " + why));
 }
 
 // Sends one verb for one job, or for each task of an array; gives the exit status.
 int SendVerb(Session& session, const Verb& verb, const std::string& text) {
   const auto spec = ParseJobSpec(text);
   if (!spec || !spec->step.empty())
-    return FailPlain("Invalid job id specified for job " + text +
-                     "\nslurm_suspend error: Invalid job id specified");
+    return FailChange(verb, "Invalid job id specified", text);
   JobList list;
   const client::Outcome<Done> fetched = FetchSpecs(session.api, {*spec}, &list);
   if (!fetched.ok()) return Fail(kScontrol, FailureText(fetched.failure()));
   if (list.rows().empty()) {
-    return FailPlain("Invalid job id specified for job " + text +
-                     "\nslurm_suspend error: Invalid job id specified");
+    return FailChange(verb, "Invalid job id specified", text);
   }
   int exit = 0;
   const auto live = std::count_if(list.rows().begin(), list.rows().end(),
@@ -72,7 +77,7 @@ int SendVerb(Session& session, const Verb& verb, const std::string& text) {
     const client::Outcome<json::value> answer = session.api.Send(call);
     if (answer.ok()) continue;
     const std::string why = ChangeFailure(answer.failure(), IsOver(row.state));
-    exit = FailPlain(why + " for job " + std::to_string(row.id) + "\nslurm_suspend error: " + why);
+    exit = FailChange(verb, why, std::to_string(row.id));
   }
   return exit;
 }
@@ -109,6 +114,13 @@ int ChangeJobs(Session& session, const Words& words) {
     }
   }
   if (SameWord(words[0], "top")) {
+    for (const std::string& id : SplitList(WithoutJobKey(words[1]))) {
+      JobList list;
+      const std::optional<JobRow> row = OneJob(session, id, &list);
+      if (!row) return FailPlain("Invalid job id specified for job " + id);
+      if (row->held)
+        return FailPlain("Job is in held state, pending scheduler release for job " + id);
+    }
     return Fail(kScontrol,
                 "top is not supported: jobs are ordered by priority; use update JobId=ID Nice=N");
   }
@@ -135,10 +147,10 @@ int WaitForJob(Session& session, const Words& words) {
     }
     if (row->state == State::kRunning || row->state == State::kSuspended) {
       if (!session.options.quiet)
-        std::fprintf(stderr, "Nodes are ready for job %lld\n", static_cast<long long>(row->id));
+        std::fprintf(stderr, "scontrol: Nodes are ready for job %lld\n", static_cast<long long>(row->id));
       return 0;
     }
-    if (!told && !session.options.quiet) std::fprintf(stderr, "Waiting for nodes to boot\n");
+    if (!told && !session.options.quiet) std::fprintf(stderr, "scontrol: Waiting for nodes to boot\n");
     told = true;
     ::poll(nullptr, 0, kWaitMs);
   }

@@ -7,6 +7,7 @@
 #include "clients/slurm/fleet_json.h"
 #include "clients/slurm/hostlist.h"
 #include "clients/slurm/json_document.h"
+#include "clients/slurm/licenses.h"
 #include "clients/slurm/same_word.h"
 #include "clients/slurm/scontrol.h"
 #include "clients/slurm/squeue_json.h"
@@ -205,8 +206,11 @@ int ShowEntity(Session& session, const Words& words) {
   if (IsEntity(entity, "node")) return ShowFleet(session, true, which);
   if (IsEntity(entity, "partition")) return ShowFleet(session, false, which);
   if (IsEntity(entity, "config")) return WriteOut(ShowConfig(session.context)), 0;
-  if (IsEntity(entity, "license") || SameWord(entity, "lic"))
-    return WriteOut("No licenses configured in Slurm.\n"), 0;
+  if (IsEntity(entity, "license") || SameWord(entity, "lic")) {
+    const auto licenses = FetchLicenses(session.api);
+    if (!licenses.ok()) return Fail(kScontrol, FailureText(licenses.failure()));
+    return WriteOut(ShowLicenses(*licenses, session.options.one_line)), 0;
+  }
   if (IsEntity(entity, "reservation")) {
     if (which.empty()) return WriteOut("No reservations in the system\n"), 0;
     return std::printf("Reservation %s not found\n", which.c_str()), ErrorExit(kExitRefused);

@@ -219,7 +219,7 @@ std::string ShowJob(const JobRow& row, const ShowContext& context) {
     out.Line().Add("StdIn", row.std_in.empty() ? "/dev/null" : row.std_in);
     out.Line().Add("StdOut", row.std_out);
   }
-  out.LineIf("SubmitLine", row.submit_line);
+  out.Line().Add("Power", "");
   if (!row.gres.empty()) out.Line().Add("TresPerNode", SqueueText("tres-per-node", row, context));
   if (!extra.mail_user.empty() || extra.mail_events != 0) {
     out.Line()
@@ -381,7 +381,8 @@ std::string ShowConfig(const ShowContext& context) {
     return key + " = " + value + "\n";
   };
   return "Configuration data as of " + FormatTime(context.now, "") + "\n" +
-         line("ClusterName", "muster") +
+         line("ClusterName", "muster") + line("EnforcePartLimits", "NO") +
+         line("JobRequeue", "1") + line("KillWait", "30 sec") +
          line("MaxArraySize", std::to_string(limits::kBatchJobs + 1)) +
          line("MinJobAge", std::to_string(limits::kFinishedJobsKeptMs / 1000) + " sec") +
          line("SLURM_VERSION", "25.05.0");

@@ -161,6 +161,22 @@ std::string ChangedTarget(const JobSpec& spec, const JobRow& row) {
   return SpecText(target);
 }
 
+// Slurm's sentence for a refused update, by the field that the server refuses.
+std::string UpdateFailure(const client::Failure& failure, const json::object& body,
+                          const JobRow& row) {
+  const auto names = [&](const char* field) {
+    return body.contains(field) && failure.detail.find(field) != std::string::npos;
+  };
+  if (failure.kind == client::Failure::Kind::kRefused && failure.status != 403) {
+    if (names("queue")) return "Invalid partition name specified";
+    if (names("priorityClass")) return "Invalid qos specification";
+    if (names("account")) return "Invalid account or account/partition combination specified";
+    if (names("dependency")) return "Job dependency problem";
+    if (names("timeLimit")) return "Requested time limit is invalid (missing or exceeds some limit)";
+  }
+  return ChangeFailure(failure, IsOver(row.state));
+}
+
 int UpdateJob(Session& session, const std::string& text, const std::vector<Assignment>& changes) {
   const auto spec = ParseJobSpec(text);
   if (!spec) return FailPlain("Invalid job id specified for job " + text);
@@ -168,7 +184,7 @@ int UpdateJob(Session& session, const std::string& text, const std::vector<Assig
   const client::Outcome<Done> fetched = FetchSpecs(session.api, {*spec}, &list);
   if (!fetched.ok())
     return FailPlain("slurm_update error: " + FailureText(fetched.failure()));
-  if (list.rows().empty()) return FailPlain("slurm_update error: Invalid job id specified");
+  if (list.rows().empty()) return FailPlain("Invalid job id specified for job " + text);
   int exit = 0;
   const auto live = std::count_if(list.rows().begin(), list.rows().end(),
                                   [](const JobRow& row) { return !IsOver(row.state); });
@@ -185,7 +201,7 @@ int UpdateJob(Session& session, const std::string& text, const std::vector<Assig
     call.body = json::serialize(body);
     const client::Outcome<json::value> answer = session.api.Send(call);
     if (!answer.ok())
-      exit = FailPlain("slurm_update error: " + ChangeFailure(answer.failure(), IsOver(row.state)));
+      exit = FailPlain(UpdateFailure(answer.failure(), body, row) + " for job " + text);
   }
   return exit;
 }

@@ -101,9 +101,9 @@ std::string DefaultFormat(const SinfoOptions& options) {
   if (options.reasons)
     return options.long_form ? "%20E %12U %19H %6t %N" : "%20E %9u %19H %N";
   if (options.by_node)
-    return options.long_form ? "%#N %.6D %#P %.11T %.4c %.8z %.6m %.8d %.6w %.8f %20E"
-                             : "%#N %.6D %#P %6t";
-  if (options.summary) return "%#P %.5a %.10l %.16F  %N";
+    return options.long_form ? "%#N %.6D %#.P %.11T %4c %.8z %.6m %.8d %.6w %.8f %20E"
+                             : "%#N %.6D %#.P %6t";
+  if (options.summary) return "%#P %.5a %.10l %.16F %N";
   if (options.long_form) return "%#P %.5a %.10l %.10s %.4r %.8h %.10g %.6D %.11T %N";
   return env != nullptr && *env != '\0' ? env : "%#P %.5a %.10l %.6D %.6t %N";
 }
@@ -152,7 +152,7 @@ std::vector<FleetLine> BuildLines(const SinfoOptions& options, const Format& for
         out[at->second].nodes.push_back(&node);
     }
     const bool filtered =
-        !options.nodes.empty() || !options.states.empty() || options.reasons || options.by_node;
+        !options.nodes.empty() || options.reasons || options.by_node;
     if (out.size() == first && !filtered) out.push_back({&partition, {}, ns});
   }
   // -R lists nodes, not partitions: every partition has the same nodes, so one is enough.
@@ -297,7 +297,10 @@ std::string SetFleetFormat(const SinfoOptions& options, Format* format, std::str
         format->columns.push_back({.field = i, .before = i == 0 ? "" : "|"});
       return "";
     }
-    return ParseNamedFormat(options.named_format, SinfoFieldByName, format).value_or("");
+    const auto error = ParseNamedFormat(options.named_format, SinfoFieldByName, format);
+    for (const std::string& one : format->unknown)
+      PrintError(kSinfo, "Invalid job format specification: " + one);
+    return error.value_or("");
   }
   *text = options.format.empty() ? DefaultFormat(options) : options.format;
   if (*text == "%all") {
@@ -305,7 +308,10 @@ std::string SetFleetFormat(const SinfoOptions& options, Format* format, std::str
       format->columns.push_back({.field = i, .before = i == 0 ? "" : "|"});
     return "";
   }
-  return ParsePercentFormat(*text, SinfoFieldByLetter, format).value_or("");
+  const auto error = ParsePercentFormat(*text, SinfoFieldByLetter, format);
+  for (const std::string& one : format->unknown)
+    std::fprintf(stderr, "Invalid node format specification: %s\n", one.c_str());
+  return error.value_or("");
 }
 
 // -S: letters with a sign; "#P" is the order in which partitions are shown anyway. Returns the text
@@ -316,7 +322,9 @@ std::string SortLines(const SinfoOptions& options, std::vector<FleetLine>* lines
     bool descending;
   };
   std::vector<Key> keys;
-  for (const std::string& part : SplitList(options.sort)) {
+  // The default order of -N is by node.
+  const std::string sort = options.sort.empty() && options.by_node ? "N" : options.sort;
+  for (const std::string& part : SplitList(sort)) {
     std::string_view letter = part;
     const bool descending = letter.starts_with('-');
     if (letter.starts_with('-') || letter.starts_with('+')) letter.remove_prefix(1);

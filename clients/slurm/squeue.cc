@@ -103,7 +103,9 @@ void CheckUsers(SqueueOptions* options, const std::vector<JobRow>& rows) {
     if (user.empty() || ::getpwnam(user.c_str()) != nullptr) continue;
     const bool known =
         std::any_of(rows.begin(), rows.end(), [&](const JobRow& row) { return row.user == user; });
-    if (!known) PrintError(kSqueue, "Invalid user: " + user);
+    if (known) continue;
+    PrintError(kSqueue, "Invalid user: " + user);
+    std::fputs("\n", stderr);
   }
 }
 
@@ -263,7 +265,8 @@ int ShowOnce(client::ApiClient& api, SqueueOptions options) {
     PrintError(kSqueue, "slurm_load_jobs error: " + FailureText(fetched.failure()));
     return ErrorExit(kExitRefused);
   }
-  if (options.jobs.size() == 1 && list.rows().empty()) {
+  const bool document = options.json || options.yaml;
+  if (options.jobs.size() == 1 && list.rows().empty() && !document) {
     std::fprintf(stderr, "slurm_load_jobs error: Invalid job id specified\n");
     return ErrorExit(kExitRefused);
   }
@@ -285,10 +288,10 @@ int ShowOnce(client::ApiClient& api, SqueueOptions options) {
   context.time_format = client::ProcessEnv("SLURM_TIME_FORMAT");
   context.now = WallSeconds();
   context.no_convert = options.no_convert;
-  if (options.json || options.yaml) {
+  if (document) {
     if (!options.steps) Sort(options, context, &rows);
-    const std::string document = SqueueJson(rows, context, "squeue");
-    WriteOut(options.json ? document : YamlOf(document));
+    const std::string text = SqueueJson(rows, context, "squeue");
+    WriteOut(options.json ? text : YamlOf(text));
     return 0;
   }
   const client::Outcome<Done> printed = PrintAll(api, options, rows, context);
@@ -307,6 +310,12 @@ int RunSqueue(int argc, char** argv) {
   if (options.version) return WriteOut(kVersionLine), 0;
   const std::optional<client::Settings> settings = FindServer(kSqueue);
   if (!settings) return ErrorExit(kExitRefused);
+  if (!options.bad_sort.empty()) {
+    std::string header;
+    if (!options.no_header && !options.steps) AppendHeader(options, &header);
+    WriteOut(header);
+    return Fail(kSqueue, "Invalid sort specification: " + options.bad_sort);
+  }
   ResolveUserNumbers(&options);
   client::ApiClient api(*settings);
   if (options.me) {

@@ -10,6 +10,7 @@
 #include <strings.h>
 
 #include <algorithm>
+#include <cstdio>
 
 #include "clients/slurm/environment.h"
 #include "clients/slurm/hostlist.h"
@@ -128,7 +129,11 @@ bool AddStates(const char* text, SqueueOptions* out, int* exit) {
     else if (ParseState(part, &state))
       out->states.push_back(state);
     else if (!IsSlurmState(part))
-      return RefuseOption("Invalid job state specified: " + part + "\n" + kJobStates, exit);
+{
+      RefuseOption("Invalid job state specified: " + part + "\n" + kJobStates, exit);
+      std::fputs("\n", stderr);
+      return false;
+    }
   }
   return true;
 }
@@ -142,7 +147,7 @@ FieldByName FieldByNameOf(const SqueueOptions& options) {
 }
 
 // Each key is a letter or a long name, with a minus in front for descending order.
-bool SetSort(std::string_view text, SqueueOptions* out, int* exit) {
+bool SetSort(std::string_view text, SqueueOptions* out) {
   out->sort.clear();
   for (const std::string& part : SplitList(text)) {
     SortKey key;
@@ -151,7 +156,10 @@ bool SetSort(std::string_view text, SqueueOptions* out, int* exit) {
     if (letter.starts_with('-') || letter.starts_with('+')) letter.remove_prefix(1);
     const auto field = letter.size() == 1 ? FieldByLetterOf(*out)(letter[0])
                                           : FieldByNameOf(*out)(letter);
-    if (!field) return RefuseOption("Invalid sort specification: " + part, exit);
+    if (!field) {
+      out->bad_sort = part;
+      return true;
+    }
     key.field = *field;
     out->sort.push_back(key);
   }
@@ -167,6 +175,8 @@ bool SetFormat(const char* text, bool named, SqueueOptions* out, int* exit) {
   }
   const auto error = named ? ParseNamedFormat(text, FieldByNameOf(*out), &out->format)
                            : ParsePercentFormat(text, FieldByLetterOf(*out), &out->format);
+  for (const std::string& one : out->format.unknown)
+    PrintError(kSqueue, "Invalid job format specification: " + one);
   return !error || RefuseOption(*error, exit);
 }
 
@@ -193,7 +203,7 @@ bool FromEnvironment(bool own_format, SqueueOptions* out, int* exit) {
   if (format != nullptr && !SetFormat(format, false, out, exit)) return false;
   if (format == nullptr && format2 != nullptr && !SetFormat(format2, true, out, exit)) return false;
   const char* sort = SetAndNotEmpty("SQUEUE_SORT");
-  if (out->sort.empty() && sort != nullptr && !SetSort(sort, out, exit)) return false;
+  if (out->sort.empty() && sort != nullptr && !SetSort(sort, out)) return false;
   const char* states = SetAndNotEmpty("SQUEUE_STATES");
   if (!out->by_state && states != nullptr && !AddStates(states, out, exit)) return false;
   if (SetVariable("SQUEUE_ARRAY") != nullptr || SetVariable("SQUEUE_ARRAY_UNIQUE") != nullptr)
@@ -311,7 +321,7 @@ bool TakeOption(int id, SqueueOptions* out, int* exit) {
 
 // Slurm's default formats and orders.
 void FillDefaults(SqueueOptions* out, int* exit) {
-  if (out->format.columns.empty()) {
+  if (out->format.columns.empty() && out->format.unknown.empty()) {
     const char* text = out->steps       ? kStepFormat
                        : out->only_state ? kStateFormat
                        : out->start     ? kStartFormat
@@ -319,7 +329,7 @@ void FillDefaults(SqueueOptions* out, int* exit) {
                                         : kDefaultFormat;
     SetFormat(text, false, out, exit);
   }
-  if (out->sort.empty()) SetSort(out->start ? "S" : out->steps ? "P,i" : "P,t,-p", out, exit);
+  if (out->sort.empty()) SetSort(out->start ? "S" : out->steps ? "P,i" : "P,t,-p", out);
 }
 
 }  // namespace
@@ -359,7 +369,7 @@ bool ParseSqueue(int argc, char** argv, SqueueOptions* options, int* exit) {
   if (options->help || options->version) return true;
   if (percent_format != nullptr && !SetFormat(percent_format, false, options, exit)) return false;
   if (named_format != nullptr && !SetFormat(named_format, true, options, exit)) return false;
-  if (sort != nullptr && !SetSort(sort, options, exit)) return false;
+  if (sort != nullptr && !SetSort(sort, options)) return false;
   const bool own_format = percent_format != nullptr || named_format != nullptr ||
                           options->long_form || options->steps || options->start ||
                           options->only_state;

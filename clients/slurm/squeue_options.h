@@ -37,6 +37,7 @@ struct SqueueOptions {
   std::int64_t every_s = 0;  // -i
   Format format;
   std::vector<SortKey> sort;
+  std::string bad_sort;  // a key of -S that no field has: told below the header, as Slurm does
 };
 
 /// Parses the command line, then SQUEUE_* for what the command line leaves open. False after an

@@ -138,14 +138,15 @@ client::Outcome<Done> PrintSteps(client::ApiClient& api, const SqueueOptions& op
   }
   std::vector<StepLine> lines;
   for (const JobRow* row : rows) {
+    const auto found = steps->find(row->id);
+    if (found != steps->end()) {
+      for (const StepInfo& step : found->second) {
+        if (step.state == State::kRunning && step.end_time.empty())
+          lines.push_back({row, &step, &context});
+      }
+    }
     if (row->is_batch && !row->extra->allocation_only && !row->start_time.empty())
       lines.push_back({row, nullptr, &context});
-    const auto found = steps->find(row->id);
-    if (found == steps->end()) continue;
-    for (const StepInfo& step : found->second) {
-      if (step.state == State::kRunning && step.end_time.empty())
-        lines.push_back({row, &step, &context});
-    }
   }
   std::stable_sort(lines.begin(), lines.end(), [&](const StepLine& a, const StepLine& b) {
     for (const SortKey& key : options.sort) {

@@ -135,6 +135,9 @@ struct Launch {
 
 /// A signal for all tasks; kTerminate is the whole sequence of SIGCONT, SIGTERM and SIGKILL.
 inline constexpr std::int32_t kTerminate = 1000;
+/// The same for a task's bad exit (-K), which Slurm tells in fewer words; and SIGKILL at once (-W).
+inline constexpr std::int32_t kTerminateBadExit = 1001;
+inline constexpr std::int32_t kTerminateNow = 1002;
 /// kRelinquish: `signal` is the status with which the job ends; with `step` kDetach the job goes
 /// on without its client (salloc --no-shell).
 inline constexpr std::int32_t kDetach = 1;

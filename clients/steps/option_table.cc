@@ -104,11 +104,7 @@ std::optional<OptionRefusal> CheckValue(const OptionRow& row, const std::string&
     const auto most =
         dash == std::string::npos ? least : WholeNumber(std::string_view(value).substr(dash + 1));
     if (!least || !most || *least < 1 || *most < *least || *most > 100'000)
-      return OptionRefusal{"\"" + value +
-                               "\" is not a valid node count\n"
-                               "invalid node count `-N " +
-                               value + "'",
-                           255};
+      return OptionRefusal{"\"" + value + "\" is not a valid node count", 255};
   }
   if (name == "exclude" && !ExpandHosts(value)) return Invalid(row);
   if (name == "open-mode" && !IsOneOf(value, {"a", "append", "t", "truncate"})) return Invalid(row);
@@ -160,7 +156,7 @@ std::optional<OptionRefusal> ReadOptions(Tool tool, int argc, char** argv, bool 
     const int got =
         ::getopt_long(argc, words.data(), tables.letters.c_str(), tables.longs.data(), nullptr);
     if (got == -1) break;
-    if (got == '?') return OptionRefusal{"", 1};
+    if (got == '?') return OptionRefusal{"", 255};
     const OptionRow* row = got >= kLongOptionBase
                                ? &OptionRows()[static_cast<std::size_t>(got - kLongOptionBase)]
                                : RowOfLetter(got, tool);

@@ -60,13 +60,19 @@ std::string ReadJobFacts(JobFacts* out) {
   }
   if (components == 0 && !AddNodes(0, "", &out->nodes)) return "SLURM_JOB_NODELIST is malformed";
 
-  out->host = OwnVariable("SLURMD_NODENAME");
+  // All pods of a job have the variables of its first node, so the pod's own index and host name
+  // go before SLURMD_NODENAME.
   const auto index = WholeNumber(OwnVariable("JOB_COMPLETION_INDEX"));
-  if (out->host.empty() && index && components == 0 &&
-      static_cast<std::size_t>(*index) < out->nodes.size()) {
+  const std::string own_name = OwnHostName();
+  const auto is_own = [&](const JobNode& node) { return node.host == own_name; };
+  if (index && components == 0 && static_cast<std::size_t>(*index) < out->nodes.size()) {
     out->host = out->nodes[static_cast<std::size_t>(*index)].host;
+  } else if (std::any_of(out->nodes.begin(), out->nodes.end(), is_own)) {
+    out->host = own_name;
+  } else {
+    out->host = OwnVariable("SLURMD_NODENAME");
   }
-  if (out->host.empty()) out->host = OwnHostName();
+  if (out->host.empty()) out->host = own_name;
   if (out->nodes.empty()) {
     JobNode node;
     node.host = out->host;

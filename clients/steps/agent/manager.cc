@@ -110,8 +110,10 @@ void Manager::OnFrame(Client* client, Frame frame) {
       const auto signal = Decode<StepSignal>(frame.payload);
       const auto at = steps_.find(client->step);
       if (!signal || at == steps_.end() || !at->second->launched) return;
-      if (signal->signal != kTerminate) return SignalTasks(*at->second, signal->signal);
+      if (signal->signal < kTerminate) return SignalTasks(*at->second, signal->signal);
       at->second->cancelled = true;
+      at->second->few_words = signal->signal == kTerminateBadExit;
+      at->second->kill_now = signal->signal == kTerminateNow;
       return Terminate(at->second.get(), "");
     }
     default:
@@ -386,12 +388,15 @@ void Manager::SignalTasks(const Step& step, int signal) {
 // SIGCONT and SIGTERM now, SIGKILL later; said once.
 void Manager::Terminate(Step* step, const std::string& why) {
   if (std::exchange(step->terminating, true)) return;
+  const bool tell = !step->few_words && !step->timed_out;
   Notice(*step,
-         "srun: Job step aborted: Waiting up to 32 seconds for job step to finish.\n"
-         "slurmstepd: error: *** STEP " +
-             facts_.job + "." + std::to_string(step->number) + " ON " +
-             step->grants.front().share.host + " CANCELLED AT " + LocalStamp(WallUs() / 1'000'000) +
-             why + " ***\n");
+         std::string(tell ? "srun: Job step aborted: Waiting up to 32 seconds for job step to "
+                            "finish.\n"
+                          : "") +
+             "slurmstepd: error: *** STEP " + facts_.job + "." + std::to_string(step->number) +
+             " ON " + step->grants.front().share.host + " CANCELLED AT " +
+             LocalStamp(WallUs() / 1'000'000) + why + " ***\n");
+  if (step->kill_now) return SignalTasks(*step, SIGKILL);
   SignalTasks(*step, SIGCONT);
   SignalTasks(*step, SIGTERM);
   const std::int32_t number = step->number;

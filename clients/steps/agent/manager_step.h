@@ -23,6 +23,7 @@ struct Manager::Step {
   std::map<std::int32_t, std::int32_t> unended;         // tasks and their grant's place
   std::int64_t limit_timer = 0, kill_timer = 0;
   bool cancelled = false, timed_out = false, terminating = false;
+  bool few_words = false, kill_now = false;
   std::string lost_host;
   std::int32_t worst_status = 0;
   // Shares whose tasks have all come to the fence, and what they have put since the last one.

@@ -60,14 +60,13 @@ std::optional<OptionRefusal> FindPrograms(Component* component) {
   }
   std::string text;
   if (!ReadText(command[0], &text)) {
-    return OptionRefusal{"Unable to open multi_prog file " + command[0] + ": " +
-                         std::strerror(errno)};
+    return OptionRefusal{"Could not open multi_prog config file " + command[0]};
   }
   const std::string error =
       ReadMultiProg(text, component->plan.request.tasks, {command.begin() + 1, command.end()},
                     &component->programs);
   if (error.empty()) return std::nullopt;
-  return OptionRefusal{"configuration file " + command[0] + ": " + error};
+  return OptionRefusal{"Configuration file " + command[0] + " invalid, " + error};
 }
 
 }  // namespace

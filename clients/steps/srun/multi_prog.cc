@@ -65,8 +65,8 @@ std::string ReadMultiProg(const std::string& text, std::int32_t tasks,
       arguments.insert(arguments.end(), extra.begin(), extra.end());
     }
   }
-  for (const auto& arguments : *out) {
-    if (arguments.empty()) return "No executable program specified for this task";
+  for (std::size_t task = 0; task < out->size(); ++task) {
+    if ((*out)[task].empty()) return "no record for task id " + std::to_string(task);
   }
   return "";
 }

@@ -49,7 +49,7 @@ bool StepIo::OpenInput(const IoSettings& settings, const NameFacts& facts, Descr
   } else if (!IsMode(mode)) {
     const std::string path = ExpandName(mode, facts);
     out->reset(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!*out) *error = "Could not open stdin file " + path + ": " + std::strerror(errno);
+    if (!*out) *error = std::string("Could not open stdin file: ") + std::strerror(errno);
   } else if (IsNull(0)) {
     *out = Null();
   } else if ((tasks_ == 1 || only) && ::isatty(0) == 0) {
@@ -70,7 +70,7 @@ int StepIo::OpenFile(const std::string& path, bool append, std::string* error) {
   const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (append ? O_APPEND : O_TRUNC);
   Descriptor file(::open(path.c_str(), flags, 0666));
   if (!file) {
-    *error = "Could not open stdout file " + path + ": " + std::strerror(errno);
+    *error = std::string("Could not open stdout file: ") + std::strerror(errno);
     return -1;
   }
   const int fd = file.get();

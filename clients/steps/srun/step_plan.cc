@@ -118,10 +118,6 @@ std::optional<OptionRefusal> PlanCounts(const OptionValues& options, std::int32_
   const auto least = WholeNumber(std::string_view(nodes).substr(0, dash));
   std::int32_t wanted = least ? static_cast<std::int32_t>(*least) : 1;
   const bool nodes_given = options.given.contains("nodes") && options.given.at("nodes");
-  if (wanted > job_nodes) {
-    return OptionRefusal{"Only allocated " + std::to_string(job_nodes) + " nodes asked for " +
-                         std::to_string(wanted)};
-  }
   const bool tasks_given = options.given.contains("ntasks") && options.given.at("ntasks");
   const bool per_node_given =
       options.given.contains("ntasks-per-node") && options.given.at("ntasks-per-node");
@@ -140,6 +136,17 @@ std::optional<OptionRefusal> PlanCounts(const OptionValues& options, std::int32_
                             " processes on " + std::to_string(wanted) +
                             " nodes, setting nnodes to " + std::to_string(request.tasks));
     wanted = request.tasks;
+  }
+  if (wanted > job_nodes) {
+    return OptionRefusal{"Only allocated " + std::to_string(job_nodes) + " nodes asked for " +
+                         std::to_string(wanted)};
+  }
+  if (request.relative >= 0 && request.relative + wanted > job_nodes) {
+    const std::string sum = std::to_string(request.relative) + "+" + std::to_string(wanted) + ">" +
+                            std::to_string(job_nodes);
+    return OptionRefusal{
+        "--relative and SLURM_JOB_NUM_NODES option incompatible with count of allocated nodes (" +
+        sum + ")"};
   }
   // Without -N the step may have fewer nodes than the job only if it has fewer tasks.
   request.nodes = wanted;

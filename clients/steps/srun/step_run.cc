@@ -119,7 +119,7 @@ void StepRun::CheckTimers() {
       NowMs() - first_end_ms_ >= settings_.wait_s * 1000) {
     Info("First task exited " + std::to_string(settings_.wait_s) + "s ago");
     SayTasks();
-    Abort("Terminating StepId=" + settings_.job + "." + std::to_string(step_.step));
+    Abort("Terminating StepId=" + settings_.job + "." + std::to_string(step_.step), kTerminateNow);
   }
 }
 
@@ -162,6 +162,10 @@ void StepRun::OnFrame(Frame frame) {
       return;
     case MessageType::kEnded:
       ended_ = true;
+      if (const auto how = Decode<StepEnded>(frame.payload); how && how->timed_out) {
+        SayFailed();
+        Info("Force Terminated StepId=" + settings_.job + "." + std::to_string(step_.step));
+      }
       return;
     default:
       return;
@@ -189,12 +193,15 @@ void StepRun::OnExited(const TasksEnded& ended) {
   if (bad && settings_.kill_on_bad_exit && !aborted_ &&
       std::any_of(running_.begin(), running_.end(), [](const auto& one) { return one.second; })) {
     SayFailed();
-    Abort("Terminating StepId=" + settings_.job + "." + std::to_string(step_.step));
+    Abort("Terminating StepId=" + settings_.job + "." + std::to_string(step_.step),
+          kTerminateBadExit);
   }
 }
 
 void StepRun::SayFailed() {
   for (Failed& one : failed_) {
+    // Who asks for it need not be told.
+    if (interrupted_ && one.status == SIGINT) continue;
     if (settings_.once_per_code && std::exchange(told_codes_[one.status], true)) continue;
     std::sort(one.tasks.begin(), one.tasks.end());
     SayError(one.host + ": " + TaskList(one.tasks) + ": " + EndOf(one.status));
@@ -215,10 +222,10 @@ void StepRun::SendSignal(int signal) {
   if (!ended_) channel_->Send(MessageType::kSignal, Encode(StepSignal{step_.step, signal}));
 }
 
-void StepRun::Abort(const std::string& why) {
+void StepRun::Abort(const std::string& why, int how) {
   if (std::exchange(aborted_, true)) return;
   Info(why);
-  SendSignal(kTerminate);
+  SendSignal(how);
 }
 
 void StepRun::ReadSignals() {
@@ -231,7 +238,7 @@ void StepRun::ReadSignals() {
       case SIGTERM:
       case SIGHUP:
       case SIGQUIT:
-        Abort("forcing job termination");
+        Abort("forcing job termination", kTerminate);
         break;
       case SIGWINCH:
         if (master_) CopyTerminalSize(master_.get());
@@ -258,8 +265,10 @@ void StepRun::OnInterrupt() {
     return;
   }
   if (twice || settings_.quit_on_interrupt) {
+    Info("sending Ctrl-C to StepId=" + settings_.job + "." + std::to_string(step_.step));
     SendSignal(SIGINT);
-    Abort("sending Ctrl-C to StepId=" + settings_.job + "." + std::to_string(step_.step));
+    interrupted_ = true;
+    Abort("forcing job termination", kTerminate);
     return;
   }
   Info("interrupt (one more within 1 sec to abort)");

@@ -47,7 +47,7 @@ class StepRun {
   void ReadSignals();
   void OnInterrupt();
   void SendSignal(int signal);
-  void Abort(const std::string& why);
+  void Abort(const std::string& why, int how);
   void ReadInput();
   void FeedTasks();
   void ReadTerminal();
@@ -67,7 +67,7 @@ class StepRun {
   std::map<std::int32_t, bool> running_;  // task: still runs
   std::vector<Failed> failed_;
   std::map<std::int32_t, bool> told_codes_;
-  bool ended_ = false, aborted_ = false, lost_ = false;
+  bool ended_ = false, aborted_ = false, lost_ = false, interrupted_ = false;
   int exit_ = 0;
   std::int64_t first_end_ms_ = 0, failed_at_ms_ = 0, last_output_ms_ = 0;
   std::int64_t interrupt_ms_ = 0;

@@ -54,7 +54,9 @@ std::shared_ptr<const BatchDetails> Details(const BatchSpec& spec) {
   details->tasks = spec.amounts.tasks;
   details->cpus_per_task = spec.amounts.cpus_per_task;
   details->tasks_per_node = spec.amounts.tasks_per_node;
-  details->mem_per_node_mb = (spec.amounts.memory_bytes + kMegabyte - 1) / kMegabyte;
+  // 0 says that it was all memory of the node.
+  if (!spec.amounts.whole_memory)
+    details->mem_per_node_mb = (spec.amounts.memory_bytes + kMegabyte - 1) / kMegabyte;
   details->mem_per_cpu_mb = (spec.amounts.memory_per_cpu_bytes + kMegabyte - 1) / kMegabyte;
   details->gres = spec.gres;
   details->requeue = spec.requeue;
@@ -72,6 +74,7 @@ std::shared_ptr<const BatchDetails> Details(const BatchSpec& spec) {
   details->exclusive = spec.amounts.whole_cpus;
   details->allocation_only = spec.allocation_only;
   details->how = spec.how;
+  details->how.insert(details->how.end(), spec.shown.begin(), spec.shown.end());
   for (std::size_t i = 0; i < spec.components.size(); ++i) {
     const BatchAmounts& one = spec.components[i];
     details->components.push_back(

@@ -59,6 +59,26 @@ void ReadHow(const Field& how, BatchSpec* read) {
   }
 }
 
+// What is shown beside the options that are kept by name.
+void ReadShown(const Field& spec, BatchSpec* read) {
+  static constexpr std::pair<std::string_view, std::string_view> kFields[] = {
+      {"tasksPerCore", "ntasks-per-core"},   {"tasksPerSocket", "ntasks-per-socket"},
+      {"tasksPerGpu", "ntasks-per-gpu"},     {"cpusPerGpu", "cpus-per-gpu"},
+      {"memoryPerGpu", "mem-per-gpu"},       {"tresPerTask", "tres-per-task"},
+      {"gpus", "gpus"},                      {"gpusPerNode", "gpus-per-node"},
+      {"gpusPerTask", "gpus-per-task"},      {"gpusPerSocket", "gpus-per-socket"},
+      {"exclusive", "exclusive"}};
+  for (const auto& [name, option] : kFields) {
+    const Field field = spec[name];
+    if (!field.present()) continue;
+    if (field.value()->is_int64())
+      read->shown.emplace_back(std::string(option), std::to_string(field.value()->get_int64()));
+    if (field.value()->is_string())
+      read->shown.emplace_back(std::string(option), std::string(field.StringOr("")));
+  }
+  if (!read->umask.empty()) read->shown.emplace_back("umask", read->umask);
+}
+
 // "0022": an octal number.
 std::string ReadUmask(const Field& field) {
   const std::string text(field.StringOr(""));
@@ -200,6 +220,8 @@ BatchSpec ReadBatchSpec(const Field& spec) {
   (void)ReadLine(spec["submitHost"], kTextBytes);
   read.time_limit_s = ReadTimeLimit(spec["timeLimit"], "time");
   read.time_min_s = ReadTimeLimit(spec["timeMin"], "time-min");
+  if (read.time_limit_s > 0 && read.time_min_s > read.time_limit_s)
+    spec["timeMin"].Fail("Invalid time-min specification (exceeds job's time or other limits)");
   read.features = ReadLine(spec["features"], kTextBytes);
   read.required_nodes = ReadLine(spec["requiredNodes"], kPathBytes);
   read.excluded_nodes = ReadLine(spec["excludedNodes"], kPathBytes);
@@ -221,6 +243,7 @@ BatchSpec ReadBatchSpec(const Field& spec) {
     read.mail_events = events.value_or(0);
   }
   ReadHow(spec["how"], &read);
+  ReadShown(spec, &read);
   ReadState(spec, &read);
   read.requeue = spec["requeue"].BoolOr(true);
   if (const auto array = spec["array"].String()) {

@@ -35,6 +35,8 @@ struct BatchSpec {
   BatchAmounts amounts;
   std::vector<BatchAmounts> components;  // of a heterogeneous job, beyond the first
   std::vector<std::pair<std::string, std::string>> how;
+  /// Options with a field of their own that no other detail of a job tells (--ntasks-per-core ...).
+  std::vector<std::pair<std::string, std::string>> shown;
   std::string gres;   // "gpu:2" or "gpu:a100:2", as squeue shows it
   bool hold = false;  // --hold, or --priority=0
   BatchState state;   // with which the job begins

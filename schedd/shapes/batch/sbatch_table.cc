@@ -7,8 +7,6 @@ namespace {
 using Arg = SbatchArgument;
 using Does = SbatchMeaning;
 
-constexpr std::string_view kNodeOfOne =
-    "the features of one node alone cannot be chosen; use --constraint";
 constexpr std::string_view kBurst = "burst buffers do not exist here; use a shared directory";
 constexpr std::string_view kContainers =
     "containers are chosen by the queue's image; start one inside the script";
@@ -19,7 +17,7 @@ constexpr SbatchOption kSbatchTable[] = {
     {"account", 'A', Arg::kRequired, Does::kText, "account"},
     {"acctg-freq", 0, Arg::kRequired, Does::kHow, "acctg-freq"},
     {"array", 'a', Arg::kRequired, Does::kArray, "array"},
-    {"batch", 0, Arg::kRequired, Does::kRefused, kNodeOfOne},
+    {"batch", 0, Arg::kRequired, Does::kHow, "batch"},
     {"bb", 0, Arg::kRequired, Does::kRefused, kBurst},
     {"bbf", 0, Arg::kRequired, Does::kRefused, kBurst},
     {"begin", 'b', Arg::kRequired, Does::kText, "begin"},
@@ -125,9 +123,7 @@ constexpr SbatchOption kSbatchTable[] = {
     {"threads-per-core", 0, Arg::kRequired, Does::kHowCount, "threads-per-core"},
     {"time", 't', Arg::kRequired, Does::kTime, "timeLimit"},
     {"time-min", 0, Arg::kRequired, Does::kTime, "timeMin"},
-    {"tmp", 0, Arg::kRequired, Does::kRefused,
-     "the temporary disk of nodes is not counted; ask for it with --gres as a resource of the "
-     "queue"},
+    {"tmp", 0, Arg::kRequired, Does::kHowMemory, "tmp"},
     {"tres-bind", 0, Arg::kRequired, Does::kHow, "tres-bind"},
     {"tres-per-task", 0, Arg::kRequired, Does::kText, "tresPerTask"},
     {"uid", 0, Arg::kRequired, Does::kClient, "uid"},

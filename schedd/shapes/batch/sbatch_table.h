@@ -38,6 +38,7 @@ enum class SbatchMeaning : std::uint8_t {
   kHowFlag,
   kHowCount,     // a number from 1
   kHowNumber,    // a number from 0
+  kHowMemory,    // a size
   kHowHint,
   kHowDistribution,
   kHowProfile,

@@ -171,6 +171,9 @@ std::optional<SbatchProblem> ApplyKept(const SbatchOption& option, std::string_v
       if (!number || *number < 1 || *number > kCountMax) return InvalidNumber(option, value);
       break;
     }
+    case M::kHowMemory:
+      if (!ParseSlurmMemory(value)) return InvalidValue(option);
+      break;
     case M::kHowNumber:
       if (!WholeNumber(value)) return InvalidNumber(option, value);
       break;
@@ -247,11 +250,10 @@ std::optional<SbatchProblem> ApplyNodes(const SbatchOption& option, std::string_
     return SbatchProblem{"Maximum node count " + std::to_string(range->most) +
                          " is less than minimum node count " + std::to_string(range->least)};
   }
-  // Slurm lets -N0 stand for "not given".
-  if (range->least == 0 && range->most == 0)
-    out->fields.erase(option.field);
-  else
-    out->fields[option.field] = value;
+  if (range->least == 0)
+    return SbatchProblem{"Batch job submission failed: Node count specification invalid",
+                         kSbatchRefusal};
+  out->fields[option.field] = value;
   return std::nullopt;
 }
 
@@ -289,6 +291,24 @@ std::optional<SbatchProblem> ApplyNumber(const SbatchOption& option, std::string
   if (!number || *number > 4'294'967'294) return InvalidValue(option);
   out->fields[option.field] = *number;
   return std::nullopt;
+}
+
+// Values of refused options that ask for nothing are kept; those that are malformed are told so.
+// Nothing if the value asks for something.
+std::optional<std::optional<SbatchProblem>> ApplyNothing(const SbatchOption& option,
+                                                         std::string_view value,
+                                                         SbatchRequest* out) {
+  using Answer = std::optional<SbatchProblem>;
+  const bool cores = option.name == "core-spec", threads = option.name == "thread-spec";
+  const auto number = WholeNumber(value);
+  if ((cores || threads) && (!number || (threads && *number == 0)))
+    return Answer(InvalidNumber(option, value));
+  const bool nothing = (cores && *number == 0) || (option.name == "network" && value == "none");
+  if (!nothing) return std::nullopt;
+  auto& how = out->fields["how"];
+  if (!how.is_object()) how.emplace_object();
+  how.get_object()[option.name] = value;
+  return Answer();
 }
 
 }  // namespace
@@ -447,6 +467,10 @@ std::optional<SbatchProblem> ApplySbatchOption(const SbatchOption& option, std::
       if (!IsGpuRequest(value)) return InvalidGres();
       return set(json::string(value));
     case M::kGres:
+      if (value == "help") {
+        out->client["gres-help"] = "";
+        return std::nullopt;
+      }
       if (!IsGresList(value)) return InvalidGres();
       return set(json::string(value));
     case M::kExclusive:
@@ -486,6 +510,7 @@ std::optional<SbatchProblem> ApplySbatchOption(const SbatchOption& option, std::
       out->client[std::string(option.field)] = value;
       return std::nullopt;
     case M::kRefused:
+      if (auto answer = ApplyNothing(option, value, out)) return *answer;
       return SbatchProblem{"--" + std::string(option.name) + ": " + std::string(option.field),
                            kSbatchRefusal};
     default:

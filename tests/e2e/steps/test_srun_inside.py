@@ -157,7 +157,8 @@ class OneNode(unittest.TestCase):
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=10)
         self.assertTrue(err.startswith("srun: interrupt (one more within 1 sec to abort)\nsrun: StepId=7.1 tasks 0-1: running\n"
-                                       "srun: sending Ctrl-C to StepId=7.1\n"), err)
+                                       "srun: sending Ctrl-C to StepId=7.1\nsrun: forcing job termination\n"), err)
+        self.assertNotIn("Interrupt\n", err)
         self.assertIn("srun: Job step aborted: Waiting up to 32 seconds for job step to finish.\n", err)
         self.assertEqual(self.job.records()[1]["state"], "CANCELLED")
         process = self.job.start("-n1", "sh", "-c", "echo up; exec sleep 60")
@@ -173,11 +174,11 @@ class OneNode(unittest.TestCase):
         self.assertEqual(status, 143)
         self.assertIn("srun: error: c1: task 1: Exited with exit code 3\nsrun: Terminating StepId=7.0\n", err)
         status, _, err = self.job.run("-W1", "sh", "-c", "[ $SLURM_PROCID = 1 ] && exit 0; exec sleep 60", timeout=10)
-        self.assertEqual(status, 143)
+        self.assertEqual(status, 137)
         self.assertIn("srun: First task exited 1s ago\nsrun: StepId=7.1 tasks 0,2-3: running\nsrun: StepId=7.1 task 1: exited\n", err)
         status, _, err = self.job.run("-t", "0:01", "-n1", "sleep", "60", timeout=10)
         self.assertEqual(status, 143)
-        self.assertRegex(err, r"\*\*\* STEP 7.2 ON c1 CANCELLED AT \S+ DUE TO TIME LIMIT \*\*\*")
+        self.assertRegex(err, r"\*\*\* STEP 7.2 ON c1 CANCELLED AT \S+ DUE TO TIME LIMIT \*\*\*\nsrun: error: c1: task 0: Terminated\nsrun: Force Terminated StepId=7.2\n$")
         self.assertEqual(self.job.records()[2]["state"], "TIMEOUT")
 
     def test_a_cancelled_step(self):
@@ -271,7 +272,7 @@ class OneNode(unittest.TestCase):
 
     def test_refusals(self):
         for words, text in ((("--bcast", "true"), "--bcast: programs are not copied"), (("--container-image=x", "true"), "--container-image: containers are not"),
-                            (("-n", "x", "true"), 'Invalid numeric value "x" for --ntasks.'), (("-N5", "true"), "Only allocated 1 nodes asked for 5"),
+                            (("-n", "x", "true"), 'Invalid numeric value "x" for --ntasks.'), (("-N5", "true"), "Only allocated 1 nodes asked for 4"),
                             (("-w", "zork", "true"), "Requested node configuration is not available"), (("--prolog=x", "true"), "--prolog: ")):
             status, out, err = self.job.run(*words)
             self.assertNotEqual(status, 0)

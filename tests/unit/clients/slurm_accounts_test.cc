@@ -23,7 +23,7 @@ TEST_F(SlurmAccounts, AreShown) {
   const testing::ScopedEnv acting("MUSTER_AS", "alice");
   EXPECT_EQ(Out({"sacctmgr", "-nP", "show", "account"}),
             "org|cohort|root\nteam-a|clusterqueue|org\nroot|default root account|root\n");
-  EXPECT_EQ(Out({"sacctmgr", "-nP", "list", "user"}), "alice||None\nbob|team-a|None\n");
+  EXPECT_EQ(Out({"sacctmgr", "-nP", "list", "user"}), "alice||None\nbob|team-a|None\nroot|root|Administrator\n");
   EXPECT_EQ(Out({"sacctmgr", "-nP", "show", "qos", "format=name,priority"}), "normal|0\nhigh|100\n");
   EXPECT_EQ(Out({"sacctmgr", "-nP", "show", "cluster", "format=cluster"}), "alpha\nbeta\n");
   EXPECT_EQ(Out({"sacctmgr", "-n", "-P", "show", "assoc", "where", "user=bob", "cluster=alpha",

@@ -67,12 +67,14 @@ TEST_F(SlurmControl, RefusalsAreSlurmsWords) {
     const char* err;
   } kCases[] = {
       {{"requeue", "99"},
+       "Invalid job id specified for job 99\n"},
+      {{"hold", "99"},
        "Invalid job id specified for job 99\nslurm_suspend error: Invalid job id specified\n"},
       {{"show", "job", "99"}, "slurm_load_jobs error: Invalid job id specified\n"},
       {{"update", "JobId=1", "foo=bar"},
        "Update of this parameter is not supported: foo=bar\nRequest aborted\n"},
       {{"update", "JobId=1"}, "No changes specified\nRequest aborted\n"},
-      {{"update", "JobId=99", "Nice=1"}, "slurm_update error: Invalid job id specified\n"},
+      {{"update", "JobId=99", "Nice=1"}, "Invalid job id specified for job 99\n"},
       {{"update", "JobId=1", "UserID=0"},
        "Update of this parameter is not supported: UserID=0\nRequest aborted\n"},
       {{"update", "NodeName=alpha", "State=ODD"},
@@ -95,7 +97,14 @@ TEST_F(SlurmControl, HostlistsAreFoldedAndSorted) {
   EXPECT_EQ(Out({"scontrol", "show", "hostlist", "a1,a2,a3,b"}), "a[1-3],b\n");
   EXPECT_EQ(Out({"scontrol", "show", "hostlist", "n3,n1,n2"}), "n[3,1-2]\n");
   EXPECT_EQ(Out({"scontrol", "show", "hostlistsorted", "b2,b1,a3,a1"}), "a[1,3],b[1-2]\n");
+  answers_["/apis/kueue.x-k8s.io/v1beta1/clusterqueues"] = R"({"items":[]})";
   EXPECT_EQ(Out({"scontrol", "show", "licenses"}), "No licenses configured in Slurm.\n");
+  answers_["/apis/kueue.x-k8s.io/v1beta1/clusterqueues"] =
+      R"({"items":[{"spec":{"resourceGroups":[{"flavors":[{"name":"f","resources":[
+      {"name":"license/matlab","nominalQuota":"4"}]}]}]},"status":{"flavorsUsage":[{"name":"f",
+      "resources":[{"name":"license/matlab","total":"1"}]}]}}]})";
+  EXPECT_EQ(Out({"scontrol", "show", "licenses"}),
+            "LicenseName=matlab\n    Total=4 Used=1 Free=3 Reserved=0 Remote=no\n");
   EXPECT_EQ(Out({"scontrol", "show", "reservation"}), "No reservations in the system\n");
 }
 

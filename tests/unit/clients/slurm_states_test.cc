@@ -14,7 +14,7 @@ TEST(States, FollowFromMembers) {
   } kCases[] = {
       {{"Held", "HeldByUser"}, "PENDING"},
       {{"Pending", "WaitingForQuota"}, "PENDING"},
-      {{"Held", "HeldAfterRequeue"}, "REQUEUE_HOLD"},
+      {{"Held", "HeldAfterRequeue"}, "PENDING"},
       {{"Held", "HeldAfterRequeue", false, false, true}, "SPECIAL_EXIT"},
       {{"Admitted", "Dispatching"}, "CONFIGURING"},
       {{"Admitted", "Dispatching", true}, "COMPLETING"},

@@ -100,7 +100,7 @@ TEST_F(SlurmSteps, SacctJsonHasStepsInTheirJobs) {
 }
 
 TEST_F(SlurmSteps, SqueueListsRunningSteps) {
-  EXPECT_EQ(Out({"squeue", "-s", "-h", "-o", "%i %j %N"}), "6.batch batch alpha\n6.0 train alpha\n");
+  EXPECT_EQ(Out({"squeue", "-s", "-h", "-o", "%i %j %N"}), "6.0 train alpha\n6.batch batch alpha\n");
   EXPECT_EQ(Out({"squeue", "-s", "6.0", "-h", "-O", "StepID:5,NumTasks:3,StepState:0"}),
             "6.0  4  RUNNING\n");
   EXPECT_NE(Out({"scontrol", "show", "step", "6.0"}).find("StepId=6.0"), std::string::npos);

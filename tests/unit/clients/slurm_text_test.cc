@@ -112,7 +112,10 @@ TEST(Formats, PercentLettersKeepLiteralsAndCutToWidth) {
   AppendCell(format.columns[0], "123456789", &out);
   AppendCell(format.columns[1], "ab", &out);
   EXPECT_EQ(out + format.after, "<12345|ab  >%");
-  EXPECT_TRUE(ParsePercentFormat("%!", SqueueFieldByLetter, &format));
+  Format unknown;
+  EXPECT_FALSE(ParsePercentFormat("%!", SqueueFieldByLetter, &unknown));
+  EXPECT_EQ(unknown.unknown, std::vector<std::string>{"!"});
+  EXPECT_EQ(unknown.after, "%!");
   EXPECT_TRUE(ParsePercentFormat("%.5", SqueueFieldByLetter, &format));
 }
 
@@ -123,7 +126,8 @@ TEST(Formats, NamedFieldsAreTwentyWideUnlessTold) {
   EXPECT_EQ(format.columns[1].width, 8u);
   EXPECT_TRUE(format.columns[1].right);
   EXPECT_EQ(format.after, "+");
-  EXPECT_TRUE(ParseNamedFormat("NoSuch", SqueueFieldByName, &format));
+  EXPECT_FALSE(ParseNamedFormat("NoSuch", SqueueFieldByName, &format));
+  EXPECT_EQ(format.unknown, std::vector<std::string>{"NoSuch"});
 }
 
 TEST(JobSpecs, NameJobsTasksAndSteps) {

@@ -28,6 +28,7 @@ TEST(Paths, NoNameLeavesItsPlace) {
 TEST(Dependents, AreConfigMapsAndSecrets) {
   EXPECT_EQ(DependentResource("v1", "ConfigMap"), "configmaps");
   EXPECT_EQ(DependentResource("v1", "Secret"), "secrets");
+  EXPECT_EQ(DependentResource("v1", "Service"), "services");
   EXPECT_EQ(DependentResource("v1", "Pod"), "");
   EXPECT_EQ(DependentResource("apps/v1", "Secret"), "");
 }

@@ -113,7 +113,7 @@ TEST(StepMultiProg, Lines) {
   EXPECT_EQ(out[3], (Texts{"sh", "-c", "x y", "2", "z"}));
   EXPECT_EQ(ReadMultiProg("0 a\n* b %o\n", 3, {}, &out), "");
   EXPECT_EQ(out[2], (Texts{"b", "1"}));
-  EXPECT_EQ(ReadMultiProg("0 a\n", 2, {}, &out), "No executable program specified for this task");
+  EXPECT_EQ(ReadMultiProg("0 a\n", 2, {}, &out), "no record for task id 1");
   EXPECT_EQ(ReadMultiProg("x a\n", 1, {}, &out), "line 1: bad task ranks x");
   EXPECT_EQ(ReadMultiProg("0\n", 1, {}, &out), "line 1: no program");
 }
