@@ -7,7 +7,7 @@ import time
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "daemon"))
-from muster_server import Server, queues, shell_job, sql  # noqa: E402
+from muster_server import Server, queues, sql  # noqa: E402
 
 SECOND = 1_000_000
 
@@ -26,13 +26,6 @@ def tell(*lines):
     return "\n".join(f"cat >> \"$MUSTER_STEPS_DIR/steps.jsonl\" <<'END'\n{line}\nEND" for line in lines)
 
 
-def script_job(name, script, **spec):
-    """A Job whose pod is one of a batch script."""
-    job = shell_job(name, script, **spec)
-    job["spec"]["template"]["metadata"] = {"annotations": {"muster.io/batch": "true"}}
-    return job
-
-
 class StepsApi(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -40,12 +33,18 @@ class StepsApi(unittest.TestCase):
         cls.addClassCleanup(cls.server.close)
         cls.server.run("muster", "apply", "-f", "-", stdin=queues())
 
-    def submit(self, name, script, **spec):
-        job = script_job(name, script, **spec)
-        job["metadata"]["labels"] = {"kueue.x-k8s.io/queue-name": "default"}
-        status, body = self.server.call("POST", "/v1/namespaces/default/jobs", job)
+    def submit(self, name, script):
+        status, body = self.server.call("POST", "/v1/namespaces/default/jobs", {
+            "name": name, "script": "#!/bin/sh\n" + script + "\n", "workDir": self.server.dir, "output": f"{self.server.dir}/{name}.out"})
         self.assertEqual(status, 201, body)
         return body["id"]
+
+    def output(self, name):
+        try:
+            with open(f"{self.server.dir}/{name}.out", encoding="utf-8") as file:
+                return file.read()
+        except FileNotFoundError:
+            return ""
 
     def steps(self, *ids):
         return self.server.get_when_ready("/v1/steps?" + "&".join(f"job={one}" for one in ids))["items"]
@@ -121,16 +120,15 @@ class StepsApi(unittest.TestCase):
     def test_signals_and_lines_reach_the_script(self):
         job = self.submit("signal", "trap 'echo got usr1; exit 7' USR1\necho ready\nwhile :; do sleep 0.1; done")
         self.server.wait_state(job, "Running")
-        self.server.wait(lambda: "ready" in str(self.server.get(f"/v1/jobs/{job}/logs")[1]), what="the script is ready")
+        self.server.wait(lambda: "ready" in self.output("signal"), what="the script is ready")
         self.assertEqual(self.server.call("POST", f"/v1/jobs/{job}:notify", {"message": "hurry up"})[0], 200)
         self.assertEqual(self.server.call("POST", f"/v1/jobs/{job}:signal", {"signal": "USR1", "target": "batch"})[0], 200)
         self.assertEqual(self.server.wait_state(job, "Failed")["exitCode"], 7)
-        log = str(self.server.get(f"/v1/jobs/{job}/logs")[1])
-        self.assertIn("got usr1", log)
-        self.assertIn("hurry up", log)
+        self.assertIn("got usr1", self.output("signal"))
+        self.assertIn("hurry up", self.output("signal"))
         status, body = self.server.call("POST", f"/v1/jobs/{job}:signal", {"signal": "USR1"})
         self.assertEqual((status, body["detail"]), (409, f"job {job} has ended (Failed)"))
-        rows = [row for row in self.server.get_when_ready("/v1/audit?object=job/default/signal")["items"] if row["verb"] in ("signal", "notify")]
+        rows = [row for row in self.server.get_when_ready(f"/v1/audit?object=job/default/job-{job}")["items"] if row["verb"] in ("signal", "notify")]
         self.assertEqual([(row["verb"], row["detail"]) for row in rows if row["result"] == "allowed"],
                          [("notify", "hurry up"), ("signal", "USR1 to its batch shell")])
 
