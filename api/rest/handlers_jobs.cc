@@ -239,14 +239,8 @@ Response Accounting(ApiContext& api, const Caller& who, Request& request) {
 void CancelJob(ApiContext& api, const Caller& who, Request& request, Responder respond) {
   Change(api, who, request, JobVerb::kCancel, 202, respond);
 }
-void HoldJob(ApiContext& api, const Caller& who, Request& request, Responder respond) {
-  Change(api, who, request, JobVerb::kHold, 200, respond);
-}
 void ReleaseJob(ApiContext& api, const Caller& who, Request& request, Responder respond) {
   Change(api, who, request, JobVerb::kRelease, 200, respond);
-}
-void RequeueJob(ApiContext& api, const Caller& who, Request& request, Responder respond) {
-  Change(api, who, request, JobVerb::kRequeue, 200, respond);
 }
 
 }  // namespace muster::rest

@@ -14,8 +14,6 @@ Response JobPods(ApiContext& api, const Caller& who, Request& request);
 Response JobMemberEvents(ApiContext& api, const Caller& who, Request& request);
 Response Accounting(ApiContext& api, const Caller& who, Request& request);
 void CancelJob(ApiContext& api, const Caller& who, Request& request, Responder respond);
-void HoldJob(ApiContext& api, const Caller& who, Request& request, Responder respond);
 void ReleaseJob(ApiContext& api, const Caller& who, Request& request, Responder respond);
-void RequeueJob(ApiContext& api, const Caller& who, Request& request, Responder respond);
 
 }  // namespace muster::rest

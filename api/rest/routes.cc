@@ -13,6 +13,7 @@
 #include "api/rest/handlers_access.h"
 #include "api/rest/handlers_admin.h"
 #include "api/rest/handlers_audit.h"
+#include "api/rest/handlers_batch.h"
 #include "api/rest/handlers_jobs.h"
 #include "api/rest/handlers_members.h"
 #include "api/rest/handlers_nominate.h"
@@ -191,6 +192,10 @@ void AddJobs(Table& table) {
   table.Add("POST /v1/jobs/{id}:hold", kOptions, Run::kPool, HoldJob);
   table.Add("POST /v1/jobs/{id}:release", kOptions, Run::kPool, ReleaseJob);
   table.Add("POST /v1/jobs/{id}:requeue", kOptions, Run::kPool, RequeueJob);
+  table.Add("POST /v1/jobs/{id}:suspend", kOptions, Run::kPool, SuspendJob);
+  table.Add("POST /v1/jobs/{id}:resume", kOptions, Run::kPool, ResumeJob);
+  table.Add("POST /v1/jobs/{id}:keep", kOptions, Run::kPool, KeepJob);
+  table.Add("POST /v1/jobs/{id}:update", kOptions, Run::kPool, UpdateJob);
   table.Add("POST /v1/jobs/{id}:nominate", kOptions, Run::kPool, NominateClusters);
   table.Add("GET /v1/jobs/{id}/explain", 0, Run::kPool, ExplainJob);
   table.Add("GET /v1/jobs/{id}/events", 0, Run::kPool, JobEvents);

@@ -7,12 +7,14 @@
 #include <algorithm>
 #include <iterator>
 
+#include "api/service/batch_view.h"
 #include "api/service/json_append.h"
 #include "api/service/views.h"
 #include "schedd/base/names.h"
 #include "schedd/base/quantity.h"
 #include "schedd/core/preempt/eviction_pace.h"
-#include "schedd/shapes/batch/batch_environment.h"
+#include "schedd/lifecycle/batch_gates.h"
+#include "schedd/lifecycle/job_changes.h"
 
 namespace muster::api {
 namespace {
@@ -46,26 +48,9 @@ json::array PodSetsJson(const JobRecord& job) {
   return out;
 }
 
-// A script's sbatch options, with the patterns of its output files expanded; null for other shapes.
-json::value BatchJson(const JobRecord& job) {
-  const BatchDetails* batch = job.batch.get();
-  if (batch == nullptr) return nullptr;
-  json::object out;
-  out["arrayJobId"] = batch->array_job_id.value;
-  out["arrayTaskId"] = batch->array_task_id;
-  out["arraySpec"] = batch->array_spec;
-  out["workDir"] = batch->work_dir;
-  out["command"] = batch->command;
-  out["output"] = shapes::ExpandPattern(batch->std_out, job);
-  out["error"] = shapes::ExpandPattern(batch->std_err, job);
-  out["comment"] = batch->comment;
-  out["nodes"] = batch->nodes;
-  out["tasks"] = batch->tasks;
-  out["cpusPerTask"] = batch->cpus_per_task;
-  out["memoryPerNodeMb"] = batch->mem_per_node_mb;
-  out["gres"] = batch->gres;
-  out["requeue"] = batch->requeue;
-  return out;
+// True while its attempt is being stopped: for good, or to run again.
+bool IsStopping(const JobRecord& job) {
+  return changes::IsCancelling(job) || changes::IsRequeuing(job);
 }
 
 // `key_and_colon` is JSON text such as `,"name":`; only `text` is escaped.
@@ -180,7 +165,10 @@ constexpr Member kMembers[] =
         {"\"user\":", AppendText<&JobRecord::user>},
         {"\"queue\":", AppendText<&JobRecord::local_queue>},
         {"\"clusterQueue\":", AppendText<&JobRecord::cluster_queue>},
-        {"\"priority\":", AppendNumber<&JobRecord::priority>},
+        {"\"priority\":",
+         [](const JobRecord& job, std::string* out) {
+  AppendJsonNumber(changes::ShownPriority(job), out);
+         }},
         {"\"priorityClass\":", AppendText<&JobRecord::priority_class>},
         {"\"state\":", [](const JobRecord& job,
                           std::string* out) { AppendJsonString(JobStateName(job.state), out); }},
@@ -188,7 +176,12 @@ constexpr Member kMembers[] =
                            std::string* out) { AppendJsonString(ReasonName(job.reason), out); }},
         {"\"message\":", AppendText<&JobRecord::message>},
         {"\"cluster\":", AppendText<&JobRecord::cluster>},
+        {"\"nodeList\":", [](const JobRecord& job,
+                             std::string* out) { AppendJsonString(NodeListOf(job), out); }},
         {"\"attempt\":", AppendNumber<&JobRecord::attempt>},
+        {"\"requeues\":", AppendNumber<&JobRecord::requeues>},
+        {"\"stopping\":", [](const JobRecord& job,
+                             std::string* out) { out->append(IsStopping(job) ? "true" : "false"); }},
         {"\"submitTime\":", AppendTime<&JobRecord::submit_time>},
         {"\"admitTime\":", AppendTime<&JobRecord::admit_time>},
         {"\"startTime\":", AppendTime<&JobRecord::start_time>},
@@ -232,13 +225,16 @@ json::object JobViewJson(const JobRecord& job) {
   out["user"] = job.user;
   out["queue"] = job.local_queue;
   out["clusterQueue"] = job.cluster_queue;
-  out["priority"] = job.priority;
+  out["priority"] = changes::ShownPriority(job);
   out["priorityClass"] = job.priority_class;
   out["state"] = JobStateName(job.state);
   out["reason"] = ReasonName(job.reason);
   out["message"] = job.message;
   out["cluster"] = job.cluster;
+  out["nodeList"] = NodeListOf(job);
   out["attempt"] = job.attempt;
+  out["requeues"] = job.requeues;
+  out["stopping"] = IsStopping(job);
   out["submitTime"] = TimeJson(job.submit_time);
   out["admitTime"] = TimeJson(job.admit_time);
   out["startTime"] = TimeJson(job.start_time);

@@ -19,13 +19,14 @@ namespace muster::api {
 WallTime RequeueAt(const JobRecord& job);
 
 /// The job view of rule C1, plus `displayName`, `apiVersion`, `priorityClass`, `batch` (a script's
-/// options, null for other shapes), `timeLimitSeconds` (0: none), `exitSignal` and `requeueAt`
-/// (RequeueAt; null if unset).
+/// options and what has become of it, null for other shapes), `timeLimitSeconds` (0: none),
+/// `exitSignal`, `requeueAt` (RequeueAt; null if unset), `nodeList` (the job's hosts as a host
+/// list), `requeues` and `stopping` (its attempt is being ended).
 json::object JobViewJson(const JobRecord& job);
 /// Appends the job view as text without building a JSON value first; for long lists.
 void AppendJobView(const JobRecord& job, std::string* out);
 /// The members of the job view that an answer carries: bit i stands for the i-th one.
-using JobMembers = std::bitset<28>;
+using JobMembers = std::bitset<31>;
 /// kInvalidArgument on `fields`: `names` is empty, or one of them is not a member of the job view.
 Result<JobMembers> JobMembersOf(const std::vector<std::string>& names);
 /// The same with these members only, in the order of the view.

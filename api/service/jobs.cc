@@ -19,6 +19,7 @@
 
 #include "api/service/actor.h"
 #include "api/service/job_rights.h"
+#include "api/service/operators.h"
 #include "api/service/post_command.h"
 #include "api/service/resource_refs.h"
 #include "api/service/scheduler_service.h"
@@ -68,6 +69,14 @@ Error SeveralJobs(const std::string& ns, const std::string& name, const std::vec
 auth::Verb VerbOf(JobVerb verb) {
   return verb == JobVerb::kCancel || verb == JobVerb::kDelete ? auth::Verb::kDelete
                                                               : auth::Verb::kUpdate;
+}
+
+// What of a verb only operators may do; null: nothing.
+const char* LeftToOperators(JobVerb verb, const VerbOptions& options) {
+  if (verb == JobVerb::kSuspend) return "suspend jobs";
+  if (verb == JobVerb::kResume) return "resume jobs";
+  return verb == JobVerb::kHold && options.by_admin ? "hold a job so that its user cannot release it"
+                                                    : nullptr;
 }
 
 // A batch script gets its name from the engine, after its manifest was written.
@@ -262,14 +271,28 @@ void SchedulerService::PostVerb(const auth::Principal& who, JobVerb verb, JobId 
 }
 
 void SchedulerService::ChangeJob(const auth::Principal& who, const std::string& id, JobVerb verb,
-                                 Callback<JobPtr> done) {
+                                 Callback<JobPtr> done, VerbOptions options) {
   const Result<WorldViewPtr> view = ReadyView();
   if (!view.ok()) return done(view.error());
   if (const auto tasks = ParseTaskIds(id))
     return ChangeTasks(who, *tasks, VerbOf(verb), verb, std::move(done));
   const Result<JobPtr> job = JobFor(who, id, VerbOf(verb));
   if (!job.ok()) return done(job.error());
-  PostVerb(who, verb, (*job)->id, std::move(done));
+  if (const char* what = LeftToOperators(verb, options); what != nullptr) {
+    const Status may = MustBeOperator(authorizer_, who, (*job)->cluster_queue, what);
+    if (!may.ok()) return done(may.error());
+  }
+  JobCommand command;
+  command.actor = ActorOf(who);
+  command.verb = verb;
+  command.id = (*job)->id;
+  command.hold = options.hold;
+  command.special_exit = options.special_exit;
+  command.by_operator = options.by_admin;
+  // Asked only where the answer counts.
+  if (verb == JobVerb::kRelease && BatchStateOf(**job).held_by_admin)
+    command.by_operator = IsOperator(authorizer_, who, (*job)->cluster_queue);
+  PostCommand<JobPtr>(engine_, std::move(command), std::move(done));
 }
 
 Result<std::vector<Event>> SchedulerService::JobEvents(const auth::Principal& who,

@@ -68,7 +68,13 @@ class SchedulerService {
                                   const std::string& workload, PathAsk ask = {}) const;
   Result<JobPage> ListJobs(const auth::Principal& who, const JobFilter& filter,
                            const std::string& page_token, std::size_t limit) const;
+  /// kPermissionDenied besides for what only operators may (rule B33): suspend, resume, and a hold
+  /// that only they release.
   void ChangeJob(const auth::Principal& who, const std::string& id, JobVerb verb,
+                 Callback<JobPtr> done, VerbOptions options = {});
+  /// Changes a batch script after its submission (scontrol update; rule B33). `fields` is an object
+  /// of the fields that change. Errors name the field. Blocking.
+  void UpdateJob(const auth::Principal& who, const std::string& id, const json::object& fields,
                  Callback<JobPtr> done);
   /// Members whose own queues are asked to admit the job, in order; they replace the earlier ones.
   /// kInvalidArgument names each member that runs no queue; kFailedPrecondition unless the job
@@ -225,6 +231,8 @@ class SchedulerService {
                                const JobTest& seen) const;
   Result<JobPtr> FindJobByWorkload(const std::string& ns, const std::string& workload) const;
   void PostVerb(const auth::Principal& who, JobVerb verb, JobId id, Callback<JobPtr> done);
+  /// Done if every job that these dependencies name exists and `who` may see it (rule B31).
+  Status CheckDependencies(const auth::Principal& who, const BatchState& state) const;
   /// Asks the member that has the job's latest attempt; empty if no attempt reached a member.
   template <class Item>
   Result<std::vector<Item>> OfMember(

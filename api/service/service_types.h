@@ -86,4 +86,10 @@ struct RemovedMember {
   std::size_t placements = 0;  // placements that brought them
 };
 
+/// What a verb on a job may say besides (JobCommand).
+struct VerbOptions {
+  bool by_admin = false;                   // hold: only an operator releases it
+  bool hold = false, special_exit = false;  // requeue: it comes back held, and is marked
+};
+
 }  // namespace muster::api

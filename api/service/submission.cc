@@ -14,6 +14,8 @@
 #include <utility>
 
 #include "api/service/fingerprint.h"
+#include "api/service/operators.h"
+#include "api/service/partition_defaults.h"
 #include "api/service/registered_member.h"
 #include "api/service/tenancy.h"
 #include "api/service/unserved.h"
@@ -144,6 +146,9 @@ Result<std::shared_ptr<JobRecord>> SubmissionBuilder::Draft(const std::string& n
   Result<QueueChoice> queue = ResolveQueue(config_, *resolved, *parsed);
   if (!queue.ok()) return queue.error();
   const bool script = parsed->shape == ShapeKind::kBatchScript;
+  const Status defaults = ApplyPartitionDefaults(
+      config_.local_queues.at({*resolved, queue->local_queue}).partition, parsed);
+  if (!defaults.ok()) return defaults.error();
   if (parsed->name.empty() && parsed->generate_name.empty() && !script) {
     return InvalidField("metadata.name", "is required");
   }
@@ -185,10 +190,13 @@ Result<std::shared_ptr<JobRecord>> SubmissionBuilder::Draft(const std::string& n
   draft->admission_state = AdmissionStateOf(*parsed, std::move(problem));
   draft->ttl_after_finished_s = parsed->ttl_after_finished_s;
   draft->batch = std::move(parsed->batch);
+  draft->batch_state = std::move(parsed->batch_state);
   draft->placement = std::move(parsed->placement);
   draft->suspended_by_user = parsed->hold;
   draft->state = parsed->hold ? JobState::kHeld : JobState::kPending;
   Name(draft.get(), *parsed);
+  const Status asked = CheckAskedPriority(authorizer_, who_, *draft);
+  if (!asked.ok()) return asked.error();
   return draft;
 }
 

@@ -84,6 +84,8 @@ void SchedulerService::SubmitAll(const auth::Principal& who, SubmitRequest reque
   const JobRecord& first = *jobs->front().draft;
   const Status may = MaySubmitBuilt(authorizer_, who, asked, first);
   if (!may.ok()) return done(may.error());
+  const Status parents = CheckDependencies(who, BatchStateOf(first));
+  if (!parents.ok()) return done(parents.error());
   if (jobs->size() > 1) {
     if (const Status rate = TakeRate(who, jobs->size() - 1); !rate.ok()) return done(rate.error());
   }
@@ -136,6 +138,10 @@ void SchedulerService::SubmitBatch(const auth::Principal& who, std::string ns,
     if (built.ok()) {
       const Status may = MaySubmitBuilt(authorizer_, who, asked, *built->front().draft);
       if (!may.ok()) built = may.error();
+    }
+    if (built.ok()) {
+      const Status parents = CheckDependencies(who, BatchStateOf(*built->front().draft));
+      if (!parents.ok()) built = parents.error();
     }
     if (built.ok()) {
       const Status fits = RefuseNeverFits(**view, *built->front().draft);

@@ -32,13 +32,15 @@ constexpr std::size_t kOwnersMax = 32;
 constexpr std::string_view kSharedAnnotation = "muster.io/shared";
 
 // The data of a ConfigMap or Secret in comparable form: a Secret's stringData is encoded as the API
-// server does it.
+// server does it. Of a Service, whose other fields the API server fills in, the selector.
 json::object ContentOf(const json::object& object) {
   json::object content;
   for (const char* key : {"data", "binaryData"}) {
     const json::object& part = ObjectOrEmpty(object, key);
     if (!part.empty()) content[key] = part;
   }
+  const json::object& selector = ObjectOrEmpty(object, {"spec", "selector"});
+  if (!selector.empty()) content["selector"] = selector;
   const json::object& plain = ObjectOrEmpty(object, "stringData");
   if (!plain.empty()) {
     json::object& data = MakeObjectAt(content, "data");
@@ -121,7 +123,10 @@ class DependentsCall : public std::enable_shared_from_this<DependentsCall> {
     const bool owned = owner_uid_.empty() || IsShared(live) || !Own(&live);
     if (same && owned) return Advance();
     for (const char* key : {"data", "binaryData", "stringData"}) live.erase(key);
-    for (auto& [key, value] : ContentOf(wanted_)) live[key] = value;
+    for (auto& [key, value] : ContentOf(wanted_)) {
+      json::object& place = key == "selector" ? MakeObjectAt(live, "spec") : live;
+      place[key] = value;
+    }
     Send("PUT", Path(), WriteJson(live), &DependentsCall::Replaced);
   }
 

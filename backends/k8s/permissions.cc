@@ -58,6 +58,7 @@ std::vector<Permission> PermissionsFor(const std::vector<const KindInfo*>& kinds
   Add(&all, "", "pods", "log", {"get"});
   Add(&all, "", "configmaps", "", {"create", "get", "update"});
   Add(&all, "", "secrets", "", {"create", "get", "update"});
+  Add(&all, "", "services", "", {"create", "get", "update"});
   Add(&all, "", "events", "", {"list"});
   Add(&all, "", "nodes", "", {"list", "watch"});
   Add(&all, "scheduling.k8s.io", "priorityclasses", "", {"list"});

@@ -42,8 +42,7 @@ constexpr Row kRows[] = {
     {"sbatch", "SLURM_EXIT_ERROR", kRead, "the exit status of errors"},
     {"sbatch", "SLURM_STEP_KILLED_MSG_NODE_ID", kWithoutEffect,
      "which node tells of a killed step; Muster's members write no such lines"},
-    {"sbatch", "SLURM_UMASK", kRefused,
-     "output files are made with the umask of the member; set it in the script with umask"},
+    {"sbatch", "SLURM_UMASK", kRead, "the umask of the job"},
 
     {"scancel", "SCANCEL_ACCOUNT", kRead, "--account"},
     {"scancel", "SCANCEL_BATCH", kRefused, "signals to the batch shell are not supported", true},

@@ -1,10 +1,12 @@
 // sbatch: submits a batch script (rules B6 to B16).
 //
 // Options come from three sources: the command line, SBATCH_* variables, and the script's #SBATCH
-// lines. The command line must be parsed first, because it names the script. Then the sources are
-// applied from the lowest to the highest precedence: script, environment, command line. The job is
+// lines. The command line is parsed first, because it names the script; then the options of the
+// environment and of the script are laid below it. The job is
 // submitted with an idempotency key. Refusals of the server are reported in the sentences that
 // sbatch prints, since tools match them.
+#include <grp.h>
+#include <pwd.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -16,8 +18,8 @@
 #include "clients/slurm/command.h"
 #include "clients/slurm/sbatch_options.h"
 #include "clients/slurm/sbatch_request.h"
-#include "schedd/shapes/batch/batch_directives.h"
-#include "schedd/shapes/batch/batch_manifest.h"
+#include "clients/lib/visible_text.h"
+#include "clients/slurm/slurm_time.h"
 #include "schedd/text/lenient.h"
 
 extern char** environ;
@@ -27,29 +29,25 @@ namespace {
 
 constexpr char kSbatch[] = "sbatch";
 
-// An error without a message is one that getopt_long has printed already.
-int Report(const OptionError& error) {
-  if (error.message.empty()) return UsageExit(kSbatch, kExitUsage);
-  PrintError(kSbatch, error.message);
+// Prints the lines of an error: "fatal: " replaces "error: ", "plain: " goes without both.
+int Report(const OptionError& error, const char* program) {
+  if (error.of_getopt) {
+    std::fprintf(stderr, "%s: %s\n", program, error.message.c_str());
+    return UsageExit(kSbatch, error.exit);
+  }
+  std::string_view text = error.message;
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    const std::string line(text.substr(0, end));
+    if (line.starts_with("fatal: "))
+      std::fprintf(stderr, "sbatch: %s\n", client::VisibleText(line).c_str());
+    else if (line.starts_with("plain: "))
+      std::fprintf(stderr, "%s\n", client::VisibleText(line.substr(7)).c_str());
+    else
+      PrintError(kSbatch, line);
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  }
   return ErrorExit(error.exit);
-}
-
-// Applies the options of the script's #SBATCH lines; a word that is no option is an error there.
-std::optional<OptionError> ApplyDirectives(const std::string& script, SbatchOptions* options) {
-  Result<std::vector<std::string>> words = shapes::DirectiveWords(script);
-  if (!words.ok()) return OptionError{words.error().detail, kExitRefused};
-  std::vector<char*> argv;
-  std::string me = kSbatch;
-  argv.push_back(me.data());
-  for (std::string& word : words.value()) argv.push_back(word.data());
-  argv.push_back(nullptr);
-  int operand = 0;
-  const int argc = static_cast<int>(argv.size()) - 1;
-  if (auto error = ApplyWords(argc, argv.data(), options, &operand)) return error;
-  if (operand >= argc) return std::nullopt;
-  return OptionError{std::string("Invalid directive found in batch script: ") +
-                         argv[static_cast<std::size_t>(operand)],
-                     kExitRefused};
 }
 
 // True if one of the refusal's fields has this name as the last part of its path.
@@ -61,25 +59,61 @@ bool Mentions(const client::Failure& failure, const char* field) {
   return false;
 }
 
+// Slurm's sentence for a refusal of a field; "" if the detail of the answer is all there is.
+struct FieldSentence {
+  const char* field;
+  const char* sentence;
+};
+constexpr FieldSentence kSentences[] = {
+    {"account", "Invalid account or account/partition combination specified"},
+    {"priorityClass", "Invalid qos specification"},
+    {"qos", "Invalid qos specification"},
+    {"features", "Invalid feature specification"},
+    {"requiredNodes", "Invalid node name specified"},
+    {"excludedNodes", "Invalid node name specified"},
+    {"licenses", "Invalid license specification"},
+    {"reservation", "Requested reservation is invalid"},
+    {"dependency", "Job dependency problem"},
+    {"gres", "Invalid generic resource (gres) specification"},
+    {"gpus", "Invalid generic resource (gres) specification"},
+    {"array", "Invalid job array specification"},
+    {"resources", "Requested node configuration is not available"},
+};
+
 // Prints the server's refusal in the sentences that users and tools know (rule B14); the wrong
-// field decides which.
-int ReportRefusal(const client::Failure& failure, const std::string& partition,
-                  const std::string& qos) {
+// field decides which. With -v the server's own sentence is printed too.
+int ReportRefusal(const client::Failure& failure, const SbatchOptions& options) {
+  const auto given = [&](const char* field) {
+    const json::value* value = options.fields.if_contains(field);
+    return value != nullptr && value->is_string()
+               ? std::string(std::string_view(value->get_string()))
+               : std::string();
+  };
+  const std::string failed = "Batch job submission failed: ";
   std::string text;
   if (failure.kind != client::Failure::Kind::kRefused || failure.status == 503) {
-    text = "Batch job submission failed: " + FailureText(failure);
+    text = failed + FailureText(failure);
   } else if (Mentions(failure, "queue")) {
+    const std::string partition = given("queue");
     text = "invalid partition specified: " + (partition.empty() ? "(default)" : partition) + "\n" +
-           failure.detail + "\nBatch job submission failed: Invalid partition name specified";
-  } else if (Mentions(failure, "account")) {
-    text =
-        failure.detail +
-        "\nBatch job submission failed: Invalid account or account/partition combination specified";
-  } else if (Mentions(failure, "priorityClass") || Mentions(failure, "qos")) {
-    text = "Batch job submission failed: Invalid qos specification: " + qos;
+           failed + "Invalid partition name specified";
+  } else if (Mentions(failure, "cluster")) {
+    text = "'" + given("cluster") +
+           "' can't be reached now, or it is an invalid entry for --cluster.  Use 'sacctmgr list "
+           "clusters' to see available clusters.";
   } else {
-    text = "Batch job submission failed: " + failure.detail;
+    for (const auto& [field, sentence] : kSentences) {
+      if (text.empty() && Mentions(failure, field)) text = failed + sentence;
+    }
+    const bool never_fits = Mentions(failure, "resources");
+    if (never_fits && failure.detail.find("memory") != std::string::npos)
+      text = "Memory specification can not be satisfied\n" + text;
+    if (text.empty()) text = failed + failure.detail;
+    else if (!never_fits && failure.detail.find("not supported") != std::string::npos)
+      text = failure.detail + "\n" + text;
   }
+  if (options.Has("verbose") && text.find(failure.detail) == std::string::npos)
+    text = failure.detail + "\n" + text;
   PrintError(kSbatch, text);
   return ErrorExit(kExitRefused);
 }
@@ -113,21 +147,32 @@ int WaitForEnd(client::ApiClient& api, const std::vector<std::int64_t>& ids, boo
   return highest;
 }
 
-// Checks the request by a dry run of `apply` and submits nothing. Slurm also prints an estimate of
-// the start; Muster gives none here.
+// Tells when the job would start, by a dry run of the submission; submits nothing.
 int TestOnly(client::ApiClient& api, const json::object& body, const std::string& ns,
-             const std::string& partition, const std::string& qos) {
-  const Result<json::value> manifest = shapes::BatchScriptManifest(body, ns);
-  if (!manifest.ok()) {
-    PrintError(kSbatch, "Batch job submission failed: " + manifest.error().detail);
+             const SbatchOptions& options) {
+  const std::string target = "/v1/namespaces/" + client::PercentEncode(ns) + "/jobs" +
+                             client::Query().Add("dryRun", "true").text();
+  const client::Outcome<json::value> answer = api.Send({"POST", target, json::serialize(body)});
+  if (!answer.ok()) {
+    if (Mentions(answer.failure(), "resources")) {
+      PrintError(kSbatch, "allocation failure: Requested node configuration is not available");
+      return ErrorExit(kExitRefused);
+    }
+    return ReportRefusal(answer.failure(), options);
+  }
+  if (!answer->is_object()) return Fail(kSbatch, "the server's answer is no estimate");
+  const json::object& estimate = answer->get_object();
+  const std::string start(TextAt(*answer, "startTime"));
+  if (start.empty()) {
+    PrintError(kSbatch, "allocation failure: " + TextAt(*answer, "text"));
     return ErrorExit(kExitRefused);
   }
-  const std::string target =
-      "/v1/apply" + client::Query().Add("namespace", ns).Add("dryRun", "true").text();
-  const client::Outcome<json::value> answer =
-      api.Send({"POST", target, json::serialize(json::array{*manifest})});
-  if (!answer.ok()) return ReportRefusal(answer.failure(), partition, qos);
-  std::fprintf(stderr, "sbatch: the request is valid; nothing was submitted\n");
+  std::fprintf(stderr, "sbatch: Job %lld to start at %s using %lld processors on nodes %s in partition %s\n",
+               static_cast<long long>(client::MemberNumber(estimate, "id")),
+               FormatTime(ParseStamp(start), client::ProcessEnv("SLURM_TIME_FORMAT")).c_str(),
+               static_cast<long long>(client::MemberNumber(estimate, "cpus")),
+               client::VisibleText(TextAt(*answer, "nodeList")).c_str(),
+               client::VisibleText(TextAt(*answer, "queue")).c_str());
   return 0;
 }
 
@@ -138,65 +183,133 @@ std::string CurrentDir() {
   return out;
 }
 
-// Reads the script and merges the options of all three sources.
-std::optional<OptionError> Gather(int argc, char** argv, SbatchOptions* options,
-                                  ScriptSource* script) {
-  SbatchOptions command_line;
-  int operand = 0;
-  if (auto error = ApplyWords(argc, argv, &command_line, &operand)) return error;
-  if (command_line.help || command_line.usage || command_line.version) {
-    *options = command_line;
-    return std::nullopt;
+// True if the text names the caller: his number or his name; nothing if it names nobody.
+std::optional<bool> IsOwnId(const std::string& text, bool group) {
+  const auto number = ParseCount(text);
+  std::optional<std::uint32_t> id;
+  if (number) id = static_cast<std::uint32_t>(*number);
+  if (group) {
+    const struct group* entry = number ? ::getgrgid(*id) : ::getgrnam(text.c_str());
+    if (entry == nullptr) return std::nullopt;
+    return entry->gr_gid == ::getgid();
   }
-  const std::vector<std::string> operands(argv + operand, argv + argc);
-  if (auto error = ReadScript(command_line, operands, script)) return error;
-  // From the lowest precedence to the highest (rule B6).
-  if (auto error = ApplyDirectives(script->text, options)) return error;
-  if (auto error = ApplyEnvironment(client::ProcessEnv, options)) return error;
-  // --mem and --mem-per-cpu exclude each other; one on the command line replaces either of a lower
-  // source.
-  if (command_line.memory_per_cpu) options->memory_per_node.reset();
-  if (command_line.memory_per_node) options->memory_per_cpu.reset();
-  if (auto error = ApplyWords(argc, argv, options, &operand)) return error;
-  return CheckTogether(*options);
+  const struct passwd* entry = number ? ::getpwuid(*id) : ::getpwnam(text.c_str());
+  if (entry == nullptr) return std::nullopt;
+  return entry->pw_uid == ::getuid();
+}
+
+// --uid and --gid may name the caller only.
+std::optional<OptionError> CheckOwner(const SbatchOptions& options) {
+  for (const char* name : {"uid", "gid"}) {
+    const auto found = options.client.find(name);
+    if (found == options.client.end()) continue;
+    const auto own = IsOwnId(found->second, name[0] == 'g');
+    if (!own) return OptionError{std::string("Invalid --") + name + " specification"};
+    if (!*own) {
+      return OptionError{std::string("--") + name + ": jobs are submitted in the caller's own name",
+                         kExitRefused};
+    }
+  }
+  return std::nullopt;
+}
+
+// Reads the script and merges the options of all three sources (rule B6).
+std::optional<OptionError> Gather(const std::vector<std::string>& words, SbatchOptions* options,
+                                  ScriptSource* script) {
+  std::size_t operand = 0;
+  if (auto error = ApplyWords(words, options, &operand)) return error;
+  for (const char* only : {"help", "usage", "version"}) {
+    if (options->Has(only)) return std::nullopt;
+  }
+  if (auto error = CheckMemoryOptions(*options, false)) return error;
+  const std::vector<std::string> operands(
+      words.begin() + static_cast<std::ptrdiff_t>(operand), words.end());
+  if (auto error = ReadScript(*options, operands, script)) return error;
+  SbatchOptions of_environment, of_script;
+  if (auto error = ApplyDirectives(script->text, &of_script)) return error;
+  if (auto error = ApplyEnvironment(client::ProcessEnv, &of_environment)) return error;
+  OverlayOptions(std::move(of_environment), options);
+  OverlayOptions(std::move(of_script), options);
+  return CheckOwner(*options);
+}
+
+// sbatch takes fewer nodes when there are fewer tasks, and says so.
+void WarnOfNodes(const SbatchOptions& options) {
+  const json::value* tasks = options.fields.if_contains("tasks");
+  const json::value* nodes = options.fields.if_contains("nodes");
+  if (tasks == nullptr || nodes == nullptr || !tasks->is_int64() || !nodes->is_string()) return;
+  const auto least = ParseCount(std::string_view(nodes->get_string())
+                                    .substr(0, nodes->get_string().find_first_of("-,:")));
+  if (!least || tasks->get_int64() >= *least) return;
+  std::fprintf(stderr,
+               "sbatch: Warning: can't run %lld processes on %lld nodes, setting nnodes to %lld\n",
+               static_cast<long long>(tasks->get_int64()), static_cast<long long>(*least),
+               static_cast<long long>(tasks->get_int64()));
+}
+
+// Of "ns/a,ns/b" or "a,b": the namespace of the first, and the names without it.
+Partition SplitPartitions(const std::string& text, const std::string& default_ns) {
+  Partition all = {default_ns, ""};
+  for (const std::string& one : SplitList(text)) {
+    const Partition part = SplitPartition(one, default_ns);
+    if (all.queue.empty()) all.ns = part.ns;
+    // Another namespace stays in the name, so that the server refuses it.
+    all.queue += (all.queue.empty() ? "" : ",") + (part.ns == all.ns ? part.queue : one);
+  }
+  return all;
 }
 
 // Prints "Submitted batch job ID", or with --parsable the id alone.
-int Submit(const SbatchOptions& options, const ScriptSource& script) {
+int Submit(const SbatchOptions& options, const ScriptSource& script, SubmitPlace place,
+           const char* program) {
   const std::optional<client::Settings> settings = FindServer(kSbatch);
   if (!settings) return ErrorExit(kExitRefused);
-  const std::string partition = options.partition.value_or("");
-  const Partition where = SplitPartition(partition, settings->ns);
+  const auto text = [&](const char* field) {
+    const json::value* value = options.fields.if_contains(field);
+    return value == nullptr ? std::string() : std::string(std::string_view(value->get_string()));
+  };
+  const Partition where = SplitPartitions(text("queue"), settings->ns);
+  place.queue = where.queue;
   client::ApiClient api(*settings);
-  const json::object body = BuildSubmission(options, script, where.queue, CurrentDir(), environ);
-  if (options.test_only) return TestOnly(api, body, where.ns, partition, options.qos.value_or(""));
+  json::object body;
+  if (const auto error = BuildSubmission(options, script, place, &body))
+    return Report(*error, program);
+  WarnOfNodes(options);
+  if (options.Has("test-only")) return TestOnly(api, body, where.ns, options);
   const std::string target = "/v1/namespaces/" + client::PercentEncode(where.ns) + "/jobs";
   const client::Outcome<json::value> answer =
       api.Send({"POST", target, json::serialize(body), client::NewIdempotencyKey()});
-  if (!answer.ok()) return ReportRefusal(answer.failure(), partition, options.qos.value_or(""));
+  if (!answer.ok()) return ReportRefusal(answer.failure(), options);
   const std::vector<std::int64_t> ids = IdsOf(*answer);
   if (ids.empty()) {
     PrintError(kSbatch, "Batch job submission failed: the server's answer names no job");
     return ErrorExit(kExitRefused);
   }
   const std::string id = std::to_string(ids.front());
-  if (options.parsable)
-    WriteOut(id + (options.cluster ? ";" + *options.cluster : "") + "\n");
-  else if (!options.quiet)
-    WriteOut("Submitted batch job " + id +
-             (options.cluster ? " on cluster " + *options.cluster : "") + "\n");
-  return options.wait ? WaitForEnd(api, ids, IsArrayAnswer(*answer)) : 0;
+  const std::string cluster = text("cluster");
+  if (options.Has("parsable"))
+    WriteOut(id + (cluster.empty() ? "" : ";" + cluster) + "\n");
+  else if (!options.Has("quiet"))
+    WriteOut("Submitted batch job " + id + (cluster.empty() ? "" : " on cluster " + cluster) +
+             "\n");
+  return options.Has("wait") ? WaitForEnd(api, ids, IsArrayAnswer(*answer)) : 0;
 }
 
 }  // namespace
 
 int RunSbatch(int argc, char** argv) {
+  const std::vector<std::string> words(argv + 1, argv + argc);
   SbatchOptions options;
   ScriptSource script;
-  if (auto error = Gather(argc, argv, &options, &script)) return Report(*error);
-  if (options.help || options.usage) return WriteOut(SbatchHelp()), 0;
-  if (options.version) return WriteOut(kVersionLine), 0;
-  return Submit(options, script);
+  if (const auto error = Gather(words, &options, &script)) return Report(*error, argv[0]);
+  if (options.Has("help") || options.Has("usage")) return WriteOut(SbatchHelp()), 0;
+  if (options.Has("version")) return WriteOut(kVersionLine), 0;
+  SubmitPlace place;
+  place.current_dir = CurrentDir();
+  place.environment = environ;
+  place.submit_line = kSbatch;
+  for (const std::string& word : words) place.submit_line += " " + word;
+  return Submit(options, script, std::move(place), argv[0]);
 }
 
 }  // namespace muster::slurm

@@ -1,334 +1,17 @@
-// sbatch's options: the tables for getopt_long, and one function for each form of value. The same
-// functions serve the command line, #SBATCH lines and SBATCH_* variables, so that a value is
-// checked in the same way wherever it stands.
-//
-// Options of Slurm that Muster does not support are in sbatch_refused.cc. They are appended to the
-// table of long options with ids from kSbatchRefusedBase on, so that getopt_long knows their names
-// and arguments, and Set refuses them by name.
+// Each source is read into SbatchOptions of its own, so that it can be told which options
+// contradict each other within one source and which replace those of a lower one.
 #include "clients/slurm/sbatch_options.h"
 
-#include <getopt.h>
 #include <strings.h>
 
-#include <cstring>
-#include <iterator>
-
 #include "clients/slurm/command.h"
-#include "clients/slurm/sbatch_refused.h"
 #include "clients/slurm/sbatch_variables.h"
-#include "clients/slurm/slurm_time.h"
 #include "schedd/base/check.h"
-#include "schedd/shapes/batch/array_spec.h"
+#include "schedd/shapes/batch/batch_directives.h"
+#include "schedd/shapes/batch/sbatch_options.h"
 
 namespace muster::slurm {
 namespace {
-
-// The id of an option is its letter; options without a letter have the ids below.
-enum SbatchOptionId : int {
-  kSbatchTasksPerNode = 256,
-  kSbatchMem,
-  kSbatchMemPerCpu,
-  kSbatchGres,
-  kSbatchGpusPerNode,
-  kSbatchGpusPerTask,
-  kSbatchExport,
-  kSbatchComment,
-  kSbatchRequeue,
-  kSbatchNoRequeue,
-  kSbatchWrap,
-  kSbatchParsable,
-  kSbatchTestOnly,
-  kSbatchOpenMode,
-  kSbatchUsage,
-  kSbatchHint,
-  kSbatchMailType,
-  kSbatchMailUser,
-  kSbatchIgnorePbs,
-  kSbatchRefusedBase = 1024,
-};
-
-constexpr option kSbatchOptions[] = {
-    {"job-name", required_argument, nullptr, 'J'},
-    {"time", required_argument, nullptr, 't'},
-    {"nodes", required_argument, nullptr, 'N'},
-    {"output", required_argument, nullptr, 'o'},
-    {"cpus-per-task", required_argument, nullptr, 'c'},
-    {"partition", required_argument, nullptr, 'p'},
-    {"error", required_argument, nullptr, 'e'},
-    {"ntasks-per-node", required_argument, nullptr, kSbatchTasksPerNode},
-    {"tasks-per-node", required_argument, nullptr, kSbatchTasksPerNode},
-    {"account", required_argument, nullptr, 'A'},
-    {"clusters", required_argument, nullptr, 'M'},
-    {"cluster", required_argument, nullptr, 'M'},
-    {"mem", required_argument, nullptr, kSbatchMem},
-    {"gres", required_argument, nullptr, kSbatchGres},
-    {"ntasks", required_argument, nullptr, 'n'},
-    {"tasks", required_argument, nullptr, 'n'},
-    {"mem-per-cpu", required_argument, nullptr, kSbatchMemPerCpu},
-    {"qos", required_argument, nullptr, 'q'},
-    {"gpus-per-node", required_argument, nullptr, kSbatchGpusPerNode},
-    {"array", required_argument, nullptr, 'a'},
-    {"gpus-per-task", required_argument, nullptr, kSbatchGpusPerTask},
-    {"gpus", required_argument, nullptr, 'G'},
-    {"wrap", required_argument, nullptr, kSbatchWrap},
-    {"parsable", no_argument, nullptr, kSbatchParsable},
-    {"export", required_argument, nullptr, kSbatchExport},
-    {"requeue", no_argument, nullptr, kSbatchRequeue},
-    {"no-requeue", no_argument, nullptr, kSbatchNoRequeue},
-    {"open-mode", required_argument, nullptr, kSbatchOpenMode},
-    {"chdir", required_argument, nullptr, 'D'},
-    {"workdir", required_argument, nullptr, 'D'},
-    {"hold", no_argument, nullptr, 'H'},
-    {"wait", no_argument, nullptr, 'W'},
-    {"test-only", no_argument, nullptr, kSbatchTestOnly},
-    {"input", required_argument, nullptr, 'i'},
-    {"comment", required_argument, nullptr, kSbatchComment},
-    {"quiet", no_argument, nullptr, 'Q'},
-    {"verbose", no_argument, nullptr, 'v'},
-    {"hint", required_argument, nullptr, kSbatchHint},
-    {"mail-type", required_argument, nullptr, kSbatchMailType},
-    {"mail-user", required_argument, nullptr, kSbatchMailUser},
-    {"ignore-pbs", no_argument, nullptr, kSbatchIgnorePbs},
-    {"help", no_argument, nullptr, 'h'},
-    {"usage", no_argument, nullptr, kSbatchUsage},
-    {"version", no_argument, nullptr, 'V'},
-};
-
-// '+': parsing stops at the first word that is no option. That word is the script, and the words
-// behind it are the script's arguments.
-constexpr char kShort[] = "+J:t:N:o:c:p:e:A:n:q:a:G:D:HWi:QvhVd:C:x:w:M:b:L:m:S:sOF:k:B:";
-
-// All long options, the refused ones included, ending with an empty entry as getopt_long needs it.
-const option* LongOptions() {
-  static const std::vector<option> all = [] {
-    std::vector<option> out(std::begin(kSbatchOptions), std::end(kSbatchOptions));
-    for (std::size_t i = 0; i < RefusedOptions().size(); ++i) {
-      const RefusedOption& refused = RefusedOptions()[i];
-      out.push_back(
-          {refused.name, refused.argument, nullptr, kSbatchRefusedBase + static_cast<int>(i)});
-    }
-    out.push_back({nullptr, 0, nullptr, 0});
-    return out;
-  }();
-  return all.data();
-}
-
-// The name must be in the table: it comes from sbatch_variables.cc.
-const option* LongOption(std::string_view name) {
-  const option* at = LongOptions();
-  while (at->name != nullptr && name != at->name) ++at;
-  MUSTER_CHECK(at->name != nullptr);
-  return at;
-}
-
-const RefusedOption& RefusedOf(int id) {
-  return RefusedOptions()[static_cast<std::size_t>(id - kSbatchRefusedBase)];
-}
-
-std::optional<OptionError> Invalid(const char* name) {
-  return OptionError{std::string("Invalid --") + name + " specification", kExitUsage};
-}
-
-// Whole numbers from `least` to a million.
-std::optional<OptionError> SetCount(const char* name, const char* text, std::int64_t least,
-                                    std::optional<std::int64_t>* out) {
-  const auto number = ParseCount(text);
-  if (!number || *number < least || *number > 1'000'000) return Invalid(name);
-  *out = *number;
-  return std::nullopt;
-}
-
-std::optional<OptionError> SetMemory(const char* name, const char* text,
-                                     std::optional<std::string>* out) {
-  if (!ParseMemoryMb(text)) return Invalid(name);
-  *out = text;
-  return std::nullopt;
-}
-
-std::optional<OptionError> SetTime(const char* text, SbatchOptions* out) {
-  if (!ParseTimeLimit(text)) return Invalid("time");
-  out->time = text;
-  return std::nullopt;
-}
-
-// `min[-max]`. A script of this version runs on one node, so only the smaller number is kept.
-std::optional<OptionError> SetNodes(std::string_view text, SbatchOptions* out) {
-  const std::size_t dash = text.find('-');
-  const auto least = ParseCount(text.substr(0, dash));
-  const auto most = dash == std::string_view::npos ? least : ParseCount(text.substr(dash + 1));
-  if (!least || !most || *least < 1 || *most < *least || *most > 1'000'000) return Invalid("nodes");
-  out->nodes = *least;
-  return std::nullopt;
-}
-
-std::optional<OptionError> SetArray(const char* text, SbatchOptions* out) {
-  const auto tasks = shapes::ParseArraySpec(text);
-  if (!tasks.ok()) {
-    const FieldError& why = tasks.error().fields.at(0);
-    return OptionError{"Batch job submission failed: " + why.message, kExitRefused};
-  }
-  out->array = text;
-  return std::nullopt;
-}
-
-// "2" or "a100:2". `--gpus-per-node=2` means the same as `--gres=gpu:2`.
-std::optional<OptionError> SetGpus(const char* name, std::string_view text,
-                                   std::optional<std::string>* out) {
-  const std::size_t colon = text.rfind(':');
-  const auto count = ParseCount(colon == std::string_view::npos ? text : text.substr(colon + 1));
-  if (!count || colon == 0) return Invalid(name);
-  *out = std::string(text);
-  return std::nullopt;
-}
-
-std::optional<OptionError> SetOpenMode(std::string_view text, SbatchOptions* out) {
-  if (text != "append" && text != "truncate" && text != "a" && text != "t")
-    return Invalid("open-mode");
-  out->open_mode = text[0] == 'a' ? "append" : "truncate";
-  return std::nullopt;
-}
-
-// Accepts Slurm's hints and ignores them, as Slurm itself may; they change no resource that Muster
-// counts.
-std::optional<OptionError> CheckHint(std::string_view text) {
-  for (const char* known : {"nomultithread", "multithread", "compute_bound", "memory_bound"}) {
-    if (text == known) return std::nullopt;
-  }
-  return Invalid("hint");
-}
-
-std::optional<OptionError> CheckMail(const char* text) {
-  if (::strcasecmp(text, "NONE") == 0) return std::nullopt;
-  return OptionError{
-      "--mail-type: this version sends no mail; use --mail-type=NONE or leave it out",
-      kExitRefused};
-}
-
-// The field that an option without an argument sets; null for any other option.
-bool* FlagOf(int id, SbatchOptions* out) {
-  switch (id) {
-    case 'H':
-      return &out->hold;
-    case 'W':
-      return &out->wait;
-    case 'Q':
-      return &out->quiet;
-    case 'h':
-      return &out->help;
-    case 'V':
-      return &out->version;
-    case kSbatchUsage:
-      return &out->usage;
-    case kSbatchParsable:
-      return &out->parsable;
-    case kSbatchTestOnly:
-      return &out->test_only;
-    default:
-      return nullptr;
-  }
-}
-
-// The field that takes an option's text unchanged; null for any other option.
-std::optional<std::string>* TextOf(int id, SbatchOptions* out) {
-  switch (id) {
-    case 'J':
-      return &out->job_name;
-    case 'o':
-      return &out->output;
-    case 'e':
-      return &out->error;
-    case 'i':
-      return &out->input;
-    case 'p':
-      return &out->partition;
-    case 'A':
-      return &out->account;
-    case 'q':
-      return &out->qos;
-    case 'M':
-      return &out->cluster;
-    case 'D':
-      return &out->chdir;
-    case kSbatchGres:
-      return &out->gres;
-    case kSbatchExport:
-      return &out->export_list;
-    case kSbatchComment:
-      return &out->comment;
-    case kSbatchWrap:
-      return &out->wrap;
-    default:
-      return nullptr;
-  }
-}
-
-// Applies one option; the last of several wins. An id that is in no table is an error that
-// getopt_long has printed.
-std::optional<OptionError> Set(int id, const char* text, SbatchOptions* out) {
-  if (bool* flag = FlagOf(id, out)) {
-    *flag = true;
-    return std::nullopt;
-  }
-  if (auto* as_it_stands = TextOf(id, out)) {
-    *as_it_stands = text;
-    return std::nullopt;
-  }
-  switch (id) {
-    case 't':
-      return SetTime(text, out);
-    case 'N':
-      return SetNodes(text, out);
-    case 'c':
-      return SetCount("cpus-per-task", text, 1, &out->cpus_per_task);
-    case 'n':
-      return SetCount("ntasks", text, 1, &out->tasks);
-    case 'a':
-      return SetArray(text, out);
-    case 'G':
-      return SetGpus("gpus", text, &out->gpus);
-    case 'v':
-      // More messages about what the client does; it prints none.
-      return std::nullopt;
-    case kSbatchTasksPerNode:
-      return SetCount("ntasks-per-node", text, 1, &out->tasks_per_node);
-    case kSbatchMem:
-      return SetMemory("mem", text, &out->memory_per_node);
-    case kSbatchMemPerCpu:
-      return SetMemory("mem-per-cpu", text, &out->memory_per_cpu);
-    case kSbatchGpusPerNode: {
-      std::optional<std::string> count;
-      auto error = SetGpus("gpus-per-node", text, &count);
-      if (!error) out->gres = "gpu:" + *count;
-      return error;
-    }
-    case kSbatchGpusPerTask:
-      return SetCount("gpus-per-task", text, 1, &out->gpus_per_task);
-    case kSbatchRequeue:
-      out->requeue = true;
-      return std::nullopt;
-    case kSbatchNoRequeue:
-      out->requeue = false;
-      return std::nullopt;
-    case kSbatchOpenMode:
-      return SetOpenMode(text, out);
-    case kSbatchHint:
-      return CheckHint(text);
-    case kSbatchMailType:
-      return CheckMail(text);
-    case kSbatchMailUser:
-      // An address has no effect without --mail-type.
-      return std::nullopt;
-    case kSbatchIgnorePbs:
-      // #PBS lines are comments here anyway.
-      return std::nullopt;
-    default:
-      break;
-  }
-  const RefusedOption* refused =
-      id >= kSbatchRefusedBase ? &RefusedOf(id) : RefusedByLetter(static_cast<char>(id));
-  if (refused == nullptr) return OptionError{"", kExitUsage};
-  return OptionError{std::string("--") + refused->name + ": " + refused->sentence, kExitRefused};
-}
 
 // The variable of a flag sets it if it is empty, `yes`, or a number other than zero (rule B12).
 bool FlagIsOn(const char* text) {
@@ -339,93 +22,135 @@ bool FlagIsOn(const char* text) {
 
 }  // namespace
 
-std::optional<OptionError> ApplyWords(int argc, char** argv, SbatchOptions* options, int* operand) {
-  // In glibc, 0 makes getopt_long forget the state of an earlier call.
-  optind = 0;
-  opterr = 1;
-  int id = 0;
-  while ((id = ::getopt_long(argc, argv, kShort, LongOptions(), nullptr)) != -1) {
-    if (id == '?' || id == ':') return OptionError{"", kExitUsage};
-    if (auto error = Set(id, optarg == nullptr ? "" : optarg, options)) return error;
+OptionError FromProblem(const shapes::SbatchProblem& problem) {
+  return {problem.message, problem.exit, problem.of_getopt};
+}
+
+std::optional<OptionError> ApplyWords(const std::vector<std::string>& words, SbatchOptions* options,
+                                      std::size_t* operand) {
+  std::size_t at = 0;
+  if (const auto problem = shapes::ReadSbatchWords(words, &at, options))
+    return FromProblem(*problem);
+  while (at < words.size() && words[at] == ":") {
+    ++at;
+    SbatchOptions component;
+    if (const auto problem = shapes::ReadSbatchWords(words, &at, &component))
+      return FromProblem(*problem);
+    if (const auto problem =
+            shapes::AddSbatchComponent(std::move(component.fields), &options->fields))
+      return FromProblem(*problem);
+    for (auto& [name, value] : component.client) options->client.emplace(name, value);
   }
-  *operand = optind;
+  *operand = at;
   return std::nullopt;
 }
 
-// Each value is applied twice: to `options`, and to `own`, which shows whether the environment
-// itself sets two options that exclude each other.
+std::optional<OptionError> ApplyDirectives(const std::string& script, SbatchOptions* options) {
+  const Result<std::vector<std::string>> words = shapes::DirectiveWords(script);
+  if (!words.ok()) {
+    const std::string& why = words.error().fields.empty() ? words.error().detail
+                                                          : words.error().fields[0].message;
+    return OptionError{"fatal: " + why, kExitRefused};
+  }
+  if (const auto problem = shapes::ReadDirectiveWords(*words, options))
+    return FromProblem(*problem);
+  return CheckMemoryOptions(*options, false);
+}
+
 std::optional<OptionError> ApplyEnvironment(const client::EnvLookup& env, SbatchOptions* options) {
   if (const auto refused = RefusedVariable("sbatch")) return OptionError{*refused, kExitRefused};
-  SbatchOptions own;
+  using shapes::SbatchArgument;
+  using shapes::SbatchMeaning;
   for (const OptionVariable& variable : SbatchOptionVariables()) {
     if (SetVariable(variable.name) == nullptr) continue;
-    const option* known = LongOption(variable.option);
-    const std::string value = env(variable.name);
+    const shapes::SbatchOption* option = shapes::FindSbatchOption(variable.option);
+    MUSTER_CHECK(option != nullptr);
+    std::string value = env(variable.name);
     // The variable of a flag may say no, and an empty value is no value for an option that requires
     // one.
-    const bool on = known->has_arg == no_argument         ? FlagIsOn(value.c_str())
-                    : known->has_arg == required_argument ? !value.empty()
-                                                          : true;
+    const bool flag = option->argument == SbatchArgument::kNone ||
+                      option->meaning == SbatchMeaning::kRequeue;
+    const bool on = flag                                               ? FlagIsOn(value.c_str())
+                    : option->argument == SbatchArgument::kRequired ? !value.empty()
+                                                                    : true;
     if (!on) continue;
-    if (known->val >= kSbatchRefusedBase) {
-      const RefusedOption& refused = RefusedOf(known->val);
-      return OptionError{std::string(variable.name) + ": " + refused.sentence, kExitRefused};
+    if (flag) value.clear();
+    if (option->meaning == SbatchMeaning::kRefused) {
+      return OptionError{std::string(variable.name) + ": " + std::string(option->field),
+                         kExitRefused};
     }
-    if (auto error = Set(known->val, value.c_str(), &own)) return error;
-    if (auto error = Set(known->val, value.c_str(), options)) return error;
+    if (std::string_view(variable.name) == "SBATCH_WAIT4SWITCH") {
+      // The waiting time alone: it belongs to the count of SBATCH_REQ_SWITCH.
+      const std::string count = env("SBATCH_REQ_SWITCH");
+      if (count.empty()) continue;
+      value = count + "@" + value;
+    }
+    if (const auto problem = shapes::ApplySbatchOption(*option, value, options))
+      return FromProblem(*problem);
   }
-  if (own.memory_per_node && own.memory_per_cpu) {
-    return OptionError{
-        "fatal: SBATCH_MEM_PER_CPU, SBATCH_MEM_PER_GPU, and SBATCH_MEM_PER_NODE are mutually "
-        "exclusive.",
-        kExitRefused};
-  }
-  // As on the command line, one kind of memory option replaces the other kind of the script.
-  if (own.memory_per_cpu) options->memory_per_node.reset();
-  if (own.memory_per_node) options->memory_per_cpu.reset();
-  return std::nullopt;
+  return CheckMemoryOptions(*options, true);
 }
 
-std::optional<OptionError> CheckTogether(const SbatchOptions& options) {
-  if (options.memory_per_node && options.memory_per_cpu) {
-    return OptionError{"fatal: --mem, --mem-per-cpu, and --mem-per-gpu are mutually exclusive.",
-                       kExitRefused};
-  }
-  if (options.gpus_per_task && !options.tasks) {
-    return OptionError{"--gpus-per-task used without --ntasks", kExitRefused};
-  }
-  if (options.gpus_per_task && options.gpus) {
-    return OptionError{"--gpus and --gpus-per-task are mutually exclusive", kExitRefused};
-  }
-  return std::nullopt;
+std::optional<OptionError> CheckMemoryOptions(const SbatchOptions& options, bool of_environment) {
+  int given = 0;
+  for (const char* field : {"memoryPerNode", "memoryPerCpu", "memoryPerGpu"})
+    given += options.fields.contains(field) ? 1 : 0;
+  if (given < 2) return std::nullopt;
+  return OptionError{of_environment
+                         ? "fatal: SBATCH_MEM_PER_CPU, SBATCH_MEM_PER_GPU, and SBATCH_MEM_PER_NODE "
+                           "are mutually exclusive."
+                         : "fatal: --mem, --mem-per-cpu, and --mem-per-gpu are mutually exclusive.",
+                     kExitRefused};
+}
+
+void OverlayOptions(SbatchOptions lower, SbatchOptions* higher) {
+  // Slurm replaces kinds of memory by kinds of memory; the kinds of GPU requests stand beside each
+  // other there, and those of one source replace those of a lower one here.
+  shapes::OverlaySbatchFields(std::move(lower.fields), &higher->fields);
+  for (auto& [name, value] : lower.client) higher->client.emplace(name, value);
 }
 
 std::string_view SbatchHelp() {
-  return R"(Usage: sbatch [OPTIONS...] [SCRIPT [ARGUMENTS...]]
+  return R"(Usage: sbatch [OPTIONS...] [: OPTIONS...] [SCRIPT [ARGUMENTS...]]
 
 What to run:
   SCRIPT                      a file that begins with #!; standard input without it
       --wrap=COMMAND          a shell command instead of a script
   -D, --chdir=DIR             working directory (default: the current one)
   -i, --input=FILE  -o, --output=PATTERN  -e, --error=PATTERN  --open-mode=append|truncate
-      --export=ALL|NONE|NIL|VAR,VAR=VALUE,...
+      --export=ALL|NONE|NIL|VAR,VAR=VALUE,...  --export-file=FILE  --get-user-env[=SECONDS]
+      --propagate[=LIMIT,...]
 Where:
-  -p, --partition=QUEUE       a LocalQueue, or NAMESPACE/QUEUE (default: the LocalQueue "default")
-  -A, --account=CLUSTERQUEUE  -q, --qos=PRIORITYCLASS
+  -p, --partition=QUEUE,...   a LocalQueue, or NAMESPACE/QUEUE (default: the namespace's default)
+  -A, --account=CLUSTERQUEUE  -q, --qos=PRIORITYCLASS  --reservation=NAME
   -M, --clusters=CLUSTER      the one member cluster that it may run on
+  -w, --nodelist=NODES  -x, --exclude=NODES  -F, --nodefile=FILE  -C, --constraint=FEATURES
 How much:
-  -t, --time=LIMIT  -N, --nodes=N  -n, --ntasks=N  --ntasks-per-node=N  -c, --cpus-per-task=N
-      --mem=SIZE  --mem-per-cpu=SIZE  --gres=NAME[:TYPE][:COUNT],...
-  -G, --gpus=N  --gpus-per-node=N  --gpus-per-task=N
+  -t, --time=LIMIT  --time-min=LIMIT  -N, --nodes=MIN[-MAX]  -n, --ntasks=N  --ntasks-per-node=N
+      --ntasks-per-core=N  --ntasks-per-socket=N  --ntasks-per-gpu=N  --tres-per-task=LIST
+  -c, --cpus-per-task=N  --cpus-per-gpu=N  --mincpus=N  --exclusive[=user|mcs]  -O, --overcommit
+      --mem=SIZE  --mem-per-cpu=SIZE  --mem-per-gpu=SIZE  (0: all memory of the node)
+      --gres=NAME[:TYPE][:COUNT],...  -G, --gpus=[TYPE:]N  --gpus-per-node=[TYPE:]N
+      --gpus-per-task=[TYPE:]N  --gpus-per-socket=[TYPE:]N  -L, --licenses=NAME[:COUNT],...
+When:
+  -b, --begin=TIME  --deadline=TIME  -d, --dependency=LIST  --kill-on-invalid-dep=yes|no
+  -H, --hold  --nice[=N]  --priority=N  --requeue  --no-requeue  --signal=[B:]SIGNAL[@SECONDS]
 How:
-  -J, --job-name=NAME  --comment=TEXT  -a, --array=INDEXES  -H, --hold  --requeue  --no-requeue
+  -J, --job-name=NAME  --comment=TEXT  --wckey=KEY  -a, --array=INDEXES
+      --mail-type=EVENTS  --mail-user=USER
   -W, --wait                  until it has ended; the exit status is the job's
       --parsable              print the id alone
-      --test-only             check the request and submit nothing
+      --test-only             check the request and tell when it would start; submit nothing
   -Q, --quiet  -v, --verbose  -h, --help  --usage  -V, --version
+Kept, shown by `scontrol show job`, without amounts:
+      --hint --distribution --threads-per-core --sockets-per-node --cores-per-socket -B
+      --cpu-freq --gpu-freq --gpu-bind --mem-bind --tres-bind --gres-flags --contiguous --switches
+      --spread-job --use-min-nodes --oversubscribe --no-kill --profile --acctg-freq --delay-boot
+      --wait-all-nodes --mcs-label --power --prefer --extra --segment --stepmgr --oom-kill-step
 
 Every option may also stand in a #SBATCH line of the script or in a SBATCH_* variable. The command
-line wins over the environment, the environment over the script.
+line wins over the environment, the environment over the script. "#SBATCH hetjob" in a script, or
+":" on the command line, begins the next component of a heterogeneous job.
 )";
 }
 

@@ -1,47 +1,48 @@
-// sbatch's options: one table of names for the command line, SBATCH_* variables and #SBATCH
-// directives (rules B6, B12, B13), checked as sbatch checks them.
+// sbatch's options from its three sources: the command line, SBATCH_* variables and #SBATCH lines
+// (rules B6, B12, B13). The table of the options and the checks of their values are the server's
+// too: schedd/shapes/batch/sbatch_table.h, sbatch_words.h.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "clients/lib/settings.h"
+#include "schedd/shapes/batch/sbatch_words.h"
 
 namespace muster::slurm {
 
-/// The options of one submission; an absent option is nullopt or false. Texts are as the user wrote
-/// them, already checked.
-struct SbatchOptions {
-  std::optional<std::string> job_name, partition, account, qos, cluster, time, array, output, error,
-      input, chdir;
-  std::optional<std::string> export_list, comment, gres, gpus, memory_per_node, memory_per_cpu,
-      wrap, open_mode;
-  std::optional<std::int64_t> nodes, tasks, tasks_per_node, cpus_per_task, gpus_per_task;
-  std::optional<bool> requeue;
-  bool hold = false, wait = false, parsable = false, test_only = false, quiet = false;
-  bool help = false, usage = false, version = false;
-};
+/// The options of one submission: fields of the REST form, and the options of the command itself by
+/// their long names.
+using SbatchOptions = shapes::SbatchRequest;
 
-/// A refused option.
+/// A refused option or script.
 struct OptionError {
-  /// Without the "sbatch: error: " in front; empty if getopt_long has printed a message.
+  /// Lines without the "sbatch: error: " in front. One that begins with "fatal: " or "plain: " is
+  /// printed as "sbatch: fatal: ..." or as it is.
   std::string message;
-  /// 255 for a bad option, 1 for one that this version does not support.
+  /// 255 for a bad option, 1 for what is refused.
   int exit = 255;
+  /// getopt's own words: "sbatch: MESSAGE", and a pointer to --help.
+  bool of_getopt = false;
 };
+OptionError FromProblem(const shapes::SbatchProblem& problem);
 
-/// Applies argv[1..]. `*operand` becomes the index of the first word that is no option (the
-/// script). Directives may have no operand, which the caller checks.
-std::optional<OptionError> ApplyWords(int argc, char** argv, SbatchOptions* options, int* operand);
-/// Applies SBATCH_* variables over the options of the script. A variable whose option is refused is
-/// refused by its own name.
+/// Applies `words`, those of a command line behind the command's name. `*operand` becomes the index
+/// of the first word that is no option (the script); ":" between options begins the next component
+/// of a heterogeneous job.
+std::optional<OptionError> ApplyWords(const std::vector<std::string>& words, SbatchOptions* options,
+                                      std::size_t* operand);
+/// Applies the script's #SBATCH lines.
+std::optional<OptionError> ApplyDirectives(const std::string& script, SbatchOptions* options);
+/// Applies SBATCH_* variables. A variable whose option is refused is refused by its own name.
 std::optional<OptionError> ApplyEnvironment(const client::EnvLookup& env, SbatchOptions* options);
-/// Checks combinations of options: memory options that exclude each other, --gpus-per-task without
-/// --ntasks.
-std::optional<OptionError> CheckTogether(const SbatchOptions& options);
+
+/// Checks the options of one source that exclude each other. `of_environment` words the sentence.
+std::optional<OptionError> CheckMemoryOptions(const SbatchOptions& options, bool of_environment);
+/// Lays the options of a source over those of a lower one.
+void OverlayOptions(SbatchOptions lower, SbatchOptions* higher);
 
 /// The text of `sbatch --help`.
 std::string_view SbatchHelp();

@@ -9,12 +9,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <memory>
 
 #include "clients/slurm/command.h"
+#include "clients/slurm/sbatch_environment.h"
+#include "clients/slurm/slurm_time.h"
 #include "schedd/base/limits.h"
+#include "schedd/base/time.h"
 
 namespace muster::slurm {
 namespace {
@@ -76,58 +80,54 @@ std::optional<OptionError> CheckScript(const std::string& text) {
   return std::nullopt;
 }
 
-// Names of shell functions ("BASH_FUNC_x%%") are not variable names and are not exported.
-bool IsVariableName(std::string_view name) {
-  if (name.empty() || (name[0] >= '0' && name[0] <= '9')) return false;
-  for (const char c : name) {
-    const bool good =
-        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-    if (!good) return false;
-  }
-  return true;
-}
-
-// The tokens of the caller, Muster's and Slurm's own, go into no job, however they are asked for,
-// because manifests are stored and shown (rule B11).
-bool IsToken(std::string_view name) { return name == "MUSTER_TOKEN" || name == "SLURM_JWT"; }
-
-// Copies the variables of `environment` that `wanted` accepts, without shell functions and without
-// tokens.
-void CopyVariables(const char* const* environment, json::object* out,
-                   bool (*wanted)(std::string_view name)) {
-  for (; environment != nullptr && *environment != nullptr; ++environment) {
-    const std::string_view entry = *environment;
-    const std::size_t equals = entry.find('=');
-    const std::string_view name = entry.substr(0, equals);
-    if (equals == std::string_view::npos || !IsVariableName(name) || IsToken(name)) continue;
-    if (wanted(name)) (*out)[name] = entry.substr(equals + 1);
-  }
-}
-
-bool Any(std::string_view) { return true; }
-// SLURM_* variables of the submitting shell are exported whatever --export says, as in Slurm.
-bool OnlySlurm(std::string_view name) { return name.starts_with("SLURM_"); }
-
-// Copies the variable `wanted`, which the user named in --export, if it is set.
-void CopyOne(const char* const* environment, std::string_view wanted, json::object* out) {
-  for (; environment != nullptr && *environment != nullptr; ++environment) {
-    const std::string_view entry = *environment;
-    const std::size_t equals = entry.find('=');
-    if (entry.substr(0, equals) == wanted && equals != std::string_view::npos)
-      (*out)[wanted] = entry.substr(equals + 1);
-  }
-}
-
-void AddText(const char* key, const std::optional<std::string>& value, json::object* out) {
-  if (value) (*out)[key] = *value;
-}
-void AddCount(const char* key, const std::optional<std::int64_t>& value, json::object* out) {
-  if (value) (*out)[key] = *value;
-}
-
 std::string BaseName(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   return slash == std::string::npos ? path : path.substr(slash + 1);
+}
+
+// Slurm's notation in local time becomes RFC 3339. A time of day that is over means tomorrow's.
+std::optional<OptionError> ResolvePoints(json::object* out) {
+  for (const char* name : {"begin", "deadline"}) {
+    json::value* field = out->if_contains(name);
+    if (field == nullptr || !field->is_string()) continue;
+    const std::string text(std::string_view(field->get_string()));
+    const std::int64_t now = WallSeconds();
+    std::optional<std::int64_t> point = ParsePoint(text, now);
+    WallTime exact;
+    if (ParseRfc3339(text, &exact)) point = exact.us / kMicrosPerSecond;
+    if (!point) {
+      return OptionError{"plain: Invalid time specification (pos=0): " + text + "\nInvalid --" +
+                         name + " specification"};
+    }
+    const bool of_today = text.find(':') != std::string::npos && text.size() <= 10 &&
+                          text.find_first_of("/-T+") == std::string::npos;
+    const bool word = text == "noon" || text == "midnight" || text == "teatime" ||
+                      text == "fika" || text == "elevenses";
+    if ((of_today || word) && *point < now) *point += 24 * 3600;
+    *field = FormatRfc3339(WallTime{SecondsToMicros(*point)});
+  }
+  return std::nullopt;
+}
+
+// The nodes of --nodefile: one or more of each line.
+std::optional<OptionError> AddNodeFile(const std::string& path, json::object* out) {
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"),
+                                                             &std::fclose);
+  std::string text;
+  if (file == nullptr || !ReadAll(file.get(), &text)) {
+    return OptionError{"slurm_allocate_resources error opening file " + path + ", " +
+                       std::strerror(errno) + "\nInvalid --nodefile node file"};
+  }
+  std::string nodes;
+  bool gap = true;
+  for (const char c : text) {
+    const bool separator = c == '\n' || c == ',' || c == ' ' || c == '\t' || c == '\r';
+    if (!separator && gap && !nodes.empty()) nodes.push_back(',');
+    if (!separator) nodes.push_back(c);
+    gap = separator;
+  }
+  (*out)["requiredNodes"] = nodes;
+  return std::nullopt;
 }
 
 }  // namespace
@@ -136,10 +136,11 @@ std::string BaseName(const std::string& path) {
 // words behind the script are its arguments.
 std::optional<OptionError> ReadScript(const SbatchOptions& options,
                                       const std::vector<std::string>& operands, ScriptSource* out) {
-  if (options.wrap) {
+  const auto wrap = options.client.find("wrap");
+  if (wrap != options.client.end()) {
     if (!operands.empty())
       return OptionError{"Script arguments not permitted with --wrap option", kExitRefused};
-    out->text = "#!/bin/sh\n# This script was created by sbatch --wrap.\n\n" + *options.wrap + "\n";
+    out->text = "#!/bin/sh\n# This script was created by sbatch --wrap.\n\n" + wrap->second + "\n";
     out->name = "wrap";
     return CheckScript(out->text);
   }
@@ -161,72 +162,48 @@ std::optional<OptionError> ReadScript(const SbatchOptions& options,
   return CheckScript(out->text);
 }
 
-// "ALL,X=1" is the whole environment with X set; "X,Y=2" only those two beside SLURM_*; NONE and
-// NIL only SLURM_*.
-json::object ExportedEnvironment(const std::optional<std::string>& export_list,
-                                 const char* const* environment) {
-  json::object out;
-  const std::string list = export_list.value_or("ALL");
-  if (list == "NONE" || list == "NIL") {
-    CopyVariables(environment, &out, OnlySlurm);
-    return out;
-  }
-  bool all = false;
-  const std::vector<std::string> parts = SplitList(list);
-  for (const std::string& part : parts) all = all || part == "ALL";
-  CopyVariables(environment, &out, all ? Any : OnlySlurm);
-  for (const std::string& part : parts) {
-    const std::size_t equals = part.find('=');
-    const std::string_view name = std::string_view(part).substr(0, equals);
-    if (part == "ALL" || !IsVariableName(name) || IsToken(name)) continue;
-    if (equals == std::string::npos)
-      CopyOne(environment, part, &out);
-    else
-      out[part.substr(0, equals)] = part.substr(equals + 1);
-  }
-  return out;
-}
-
 // A relative --chdir is relative to the directory in which sbatch runs.
-json::object BuildSubmission(const SbatchOptions& options, const ScriptSource& script,
-                             const std::string& queue, const std::string& current_dir,
-                             const char* const* environment) {
-  json::object out;
+std::optional<OptionError> BuildSubmission(const SbatchOptions& options, const ScriptSource& script,
+                                           const SubmitPlace& place, json::object* body) {
+  json::object& out = *body;
+  out = options.fields;
   out["script"] = script.text;
-  out["name"] = options.job_name.value_or(script.name);
-  if (!queue.empty()) out["queue"] = queue;
-  AddText("account", options.account, &out);
-  AddText("priorityClass", options.qos, &out);
-  AddText("cluster", options.cluster, &out);
-  AddText("timeLimit", options.time, &out);
-  AddCount("nodes", options.nodes, &out);
-  AddCount("tasks", options.tasks, &out);
-  AddCount("tasksPerNode", options.tasks_per_node, &out);
-  AddCount("cpusPerTask", options.cpus_per_task, &out);
-  AddText("memoryPerNode", options.memory_per_node, &out);
-  AddText("memoryPerCpu", options.memory_per_cpu, &out);
-  AddText("gres", options.gres, &out);
-  AddText("gpus", options.gpus, &out);
-  if (options.gpus_per_task) out["gpus"] = std::to_string(*options.gpus_per_task * *options.tasks);
-  AddText("array", options.array, &out);
-  AddText("output", options.output, &out);
-  AddText("error", options.error, &out);
-  AddText("input", options.input, &out);
-  AddText("openMode", options.open_mode, &out);
-  AddText("comment", options.comment, &out);
+  if (!out.contains("name")) out["name"] = script.name;
+  out.erase("queue");
+  if (!place.queue.empty()) out["queue"] = place.queue;
   if (!script.command.empty()) out["command"] = script.command;
-  std::string dir = options.chdir.value_or(current_dir);
-  if (!dir.starts_with('/')) dir = current_dir + "/" + dir;
+  const json::value* chdir = options.fields.if_contains("workDir");
+  std::string dir = chdir == nullptr ? place.current_dir
+                                     : std::string(std::string_view(chdir->get_string()));
+  if (!dir.starts_with('/')) dir = place.current_dir + "/" + dir;
   out["workDir"] = dir;
-  if (options.hold) out["hold"] = true;
-  if (options.requeue) out["requeue"] = *options.requeue;
   if (!script.arguments.empty()) out["arguments"] = json::value_from(script.arguments);
   // The member is there even if it is empty. Without it the server would apply an --export that the
   // script itself has.
-  out["environment"] = ExportedEnvironment(options.export_list, environment);
+  json::object environment;
+  if (auto error = JobEnvironment(options, place.environment, &environment)) return error;
+  out["environment"] = std::move(environment);
+  if (auto error = ResolvePoints(&out)) return error;
+  const auto nodefile = options.client.find("nodefile");
+  if (nodefile != options.client.end()) {
+    if (auto error = AddNodeFile(nodefile->second, &out)) return error;
+  }
+  json::object limits;
+  const json::value* how = out.if_contains("how");
+  std::string propagate = "ALL";
+  if (how != nullptr && how->is_object()) {
+    if (const json::value* names = how->get_object().if_contains("propagate"))
+      propagate = std::string_view(names->get_string());
+  }
+  if (auto error = PropagatedLimits(propagate, &limits)) return error;
+  if (!limits.empty()) out["limits"] = std::move(limits);
+  // SLURM_UMASK stands for the umask of the job.
+  const std::string umask = client::ProcessEnv("SLURM_UMASK");
+  out["umask"] = umask.empty() ? CurrentUmask() : umask;
+  if (!place.submit_line.empty()) out["submitLine"] = place.submit_line;
   char host[256] = {};
   if (::gethostname(host, sizeof(host) - 1) == 0) out["submitHost"] = host;
-  return out;
+  return std::nullopt;
 }
 
 }  // namespace muster::slurm

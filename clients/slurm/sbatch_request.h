@@ -25,14 +25,16 @@ struct ScriptSource {
 std::optional<OptionError> ReadScript(const SbatchOptions& options,
                                       const std::vector<std::string>& operands, ScriptSource* out);
 
-/// The variables that --export sends with the job (rule B11). MUSTER_TOKEN and SLURM_JWT are never
-/// among them, because the job's manifest is stored and shown.
-json::object ExportedEnvironment(const std::optional<std::string>& export_list,
-                                 const char* const* environment);
+/// Where a request comes from and goes to.
+struct SubmitPlace {
+  std::string queue;        // "": the namespace's default
+  std::string current_dir;  // in which sbatch runs
+  std::string submit_line;  // the command line as typed
+  const char* const* environment = nullptr;  // of sbatch, ending with null
+};
 
-/// The request body. `current_dir` is where sbatch runs.
-json::object BuildSubmission(const SbatchOptions& options, const ScriptSource& script,
-                             const std::string& queue, const std::string& current_dir,
-                             const char* const* environment);
+/// Makes the request body of the options and the script: resolves times, the environment, limits.
+std::optional<OptionError> BuildSubmission(const SbatchOptions& options, const ScriptSource& script,
+                                           const SubmitPlace& place, json::object* body);
 
 }  // namespace muster::slurm

@@ -3,10 +3,9 @@
 // supported.
 #include "clients/slurm/sbatch_variables.h"
 
-#include <algorithm>
 #include <string>
 
-#include "clients/slurm/sbatch_refused.h"
+#include "schedd/shapes/batch/sbatch_table.h"
 
 namespace muster::slurm {
 namespace {
@@ -89,12 +88,10 @@ std::span<const OptionVariable> SbatchOptionVariables() { return kVariables; }
 std::vector<Variable> SbatchVariables() {
   std::vector<Variable> out;
   for (const OptionVariable& variable : kVariables) {
-    const auto refused = std::find_if(
-        RefusedOptions().begin(), RefusedOptions().end(),
-        [&](const RefusedOption& one) { return std::string_view(one.name) == variable.option; });
-    const bool read = refused == RefusedOptions().end();
+    const shapes::SbatchOption* option = shapes::FindSbatchOption(variable.option);
+    const bool read = option != nullptr && option->meaning != shapes::SbatchMeaning::kRefused;
     out.push_back({variable.name, read ? VariableUse::kRead : VariableUse::kRefused,
-                   read ? std::string("--") + variable.option : refused->sentence});
+                   read ? std::string("--") + variable.option : std::string(option->field)});
   }
   return out;
 }

@@ -66,6 +66,9 @@ const std::map<std::string, std::string>& Keys() {
       {"default-image",
        "container image of batch scripts on Kubernetes where no queue names one "
        "(annotation muster.io/default-image)"},
+      {"mail-program",
+       "absolute path of a program that is called as mail(1) is, -s SUBJECT USER, for the events of "
+       "--mail-type (default: none is told)"},
       {"audit-retention",
        "how long rows of the audit trail are kept, in whole days: a duration such as 90d "
        "(default 0: for ever)"},
@@ -272,6 +275,11 @@ DaemonConfig Build(const Settings& settings, EnvironmentLookup env,
     if (const Status taken = TakeTlsKey(key, setting.values, &config.tls); !taken.ok())
       Problem(problems, setting.origin, taken.error().detail);
     if (key == "default-image") config.default_image = value;
+    if (key == "mail-program") {
+      config.mail_program = value;
+      if (!value.empty() && value[0] != '/')
+        Problem(problems, setting.origin, "must be an absolute path");
+    }
     if (key == "audit-retention") {
       const Status read = ReadAuditRetention(value, &config.audit);
       if (!read.ok()) Problem(problems, setting.origin, read.error().detail);

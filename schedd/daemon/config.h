@@ -71,6 +71,8 @@ struct DaemonConfig {
   std::vector<DeclaredMember> members;
   /// Of batch scripts on Kubernetes whose queues name no image; "": such scripts are refused.
   std::string default_image;
+  /// The program that is told of what batch scripts want mails about; "": none.
+  std::string mail_program;
   TlsConfig tls;
   std::string log_level = "info";
   std::string log_file;  // "": stderr

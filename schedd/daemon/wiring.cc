@@ -37,6 +37,7 @@
 #include "schedd/daemon/declared_objects.h"
 #include "schedd/daemon/fleet.h"
 #include "schedd/daemon/local_members.h"
+#include "schedd/daemon/mail_hook.h"
 #include "schedd/daemon/memory_directory.h"
 #include "schedd/daemon/real_clock.h"
 #include "schedd/daemon/tls_setup.h"
@@ -104,6 +105,8 @@ struct Daemon::Impl {
   k8s::KubernetesMembers* kubernetes = nullptr;
   std::unique_ptr<dispatch::Dispatcher> dispatcher;
   std::unique_ptr<Engine> engine;
+  // Reads the engine's view; the engine's thread tells it of events.
+  std::unique_ptr<MailHook> mail;
   std::unique_ptr<Fleet> fleet;
   std::unique_ptr<nomination::Nominator> nominator;
   std::unique_ptr<propagation::Propagator> propagator;
@@ -374,9 +377,14 @@ Status Daemon::Start() {
                                       engine_options, [&d](const std::vector<Event>& events) {
                                         d.rest->PublishEvents(events);
                                         d.grpc->PublishEvents(events);
+                                        if (d.mail) d.mail->Publish(events);
                                       });
   status = d.Serve();
   if (!status.ok()) return status;
+  if (!d.config.mail_program.empty()) {
+    d.mail = std::make_unique<MailHook>(d.config.mail_program, d.clock,
+                                        [&d] { return d.engine->View(); });
+  }
   d.dispatcher->Start([&d](Command command) { return d.engine->Post(std::move(command)); },
                       [&d] { return d.engine->View(); });
   d.engine_thread = std::jthread([&d](std::stop_token stop) { d.engine->Run(stop); });
@@ -426,6 +434,7 @@ void Daemon::Stop() {
     d.engine_thread.request_stop();
     d.engine_thread.join();
   }
+  d.mail.reset();
   if (d.dispatcher) d.dispatcher->Stop();
   for (auto& backend : d.backends) backend->Stop();
   d.grpc.reset();

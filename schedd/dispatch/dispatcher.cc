@@ -228,6 +228,18 @@ void Dispatcher::Confirm(const DispatchKey& key, const RemoteObject& object,
   impl_->tasks.PushAlways(ConfirmTask{key, object, uid, impl_->PermitNow()});
 }
 
+// Calls of a backend do not block, so no task is needed. A job that has ended meanwhile is no
+// fault.
+void Dispatcher::Signal(const DispatchKey& key, const SignalOrder& order) {
+  Backend* backend = BackendOf(key.cluster);
+  if (backend == nullptr || !impl_->PermitNow().Holds()) return;
+  backend->Signal(key, order, [cluster = key.cluster, signal = order.signal](Result<Done> outcome) {
+    if (outcome.ok() || outcome.error().code == Code::kNotFound) return;
+    Log(LogLevel::kWarning, "dispatch", "signal_not_sent",
+        {{"cluster", cluster}, {"signal", signal}, {"err", outcome.error().detail}});
+  });
+}
+
 void Dispatcher::List(const std::string& cluster) { impl_->tasks.PushAlways(ListTask{cluster}); }
 
 void Dispatcher::OnObservation(Observation observation) {

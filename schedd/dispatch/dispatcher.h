@@ -62,6 +62,7 @@ class Dispatcher final : public OrderSink, public ObservationSink {
   void Acknowledge(const DispatchKey& key, const RemoteObject& object,
                    const std::string& uid) override;
   void Confirm(const DispatchKey& key, const RemoteObject& object, const std::string& uid) override;
+  void Signal(const DispatchKey& key, const SignalOrder& order) override;
   void List(const std::string& cluster) override;
   void Forget() override;
   void OnObservation(Observation observation) override;

@@ -76,9 +76,9 @@ void Engine::Impl::Handle(Command command) {
   };
   std::visit(
       [&](auto& one) {
-    give(one, owners.audit, owners.submissions, owners.job_commands, owners.admission_commands,
-         owners.nominations, owners.stand_ins, owners.works, owners.decider, owners.configuration,
-         owners.orphans, owners.lost_members, owners.leaving);
+    give(one, owners.audit, owners.submissions, owners.job_commands, owners.batch_commands,
+         owners.admission_commands, owners.nominations, owners.stand_ins, owners.works,
+         owners.decider, owners.configuration, owners.orphans, owners.lost_members, owners.leaving);
       },
       command);
 }
@@ -134,6 +134,8 @@ bool Engine::Impl::StepReady(bool worked) {
   worked = FireTimers() || worked;
   worked = owners.retention.Adopt() || worked;
   worked = owners.checks.Fire() || worked;
+  worked = owners.partitions.Fire() || worked;
+  worked = owners.dependencies.Fire() || worked;
   owners.submissions.Send();
   worked = owners.reports.TakeSome() || worked;
   owners.waiting.FlushReleased(owners.jobs.tree());
@@ -184,14 +186,16 @@ Monotonic Engine::Impl::NextTimer() const {
   // They are worked off by steps in a row; when the loop sleeps with some left, the database did
   // not answer: try again after a second.
   offer(owners.checks.Pending(), context.clock.Now() + kNanosPerSecond);
+  offer(owners.dependencies.Pending(), context.clock.Now());
   return next;
 }
 
 // The next deadline of the wall clock: times that are stored with jobs. Not set: there is none.
 WallTime Engine::Impl::NextDeadline() const {
   WallTime next;
-  for (const WallTime due : {owners.machines.NextSecondPass(), owners.alarms.Next(),
-                             owners.stand_ins.NextGate(), owners.decider.NextOpening()}) {
+  for (const WallTime due :
+       {owners.machines.NextSecondPass(), owners.alarms.Next(), owners.stand_ins.NextGate(),
+        owners.decider.NextOpening(), owners.dependencies.Next()}) {
     if (due.set() && (!next.set() || due < next)) next = due;
   }
   return next;

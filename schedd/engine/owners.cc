@@ -19,7 +19,10 @@ Owners::Owners(EngineContext& context_in)
       arrays(jobs),
       attempts(context, commits, config, waiting, jobs, rows),
       array_tasks(context, commits, waiting, jobs, attempts, arrays, job_ids),
-      job_commands(context, commits, jobs, attempts, arrays, job_ids),
+      dependencies(context, commits, jobs, attempts, array_tasks),
+      partitions(commits, config, jobs),
+      batch_commands(context, commits, config, waiting, jobs, attempts, dependencies),
+      job_commands(context, commits, jobs, attempts, batch_commands, arrays, array_tasks),
       admission_commands(context, commits, config, jobs, attempts),
       nominations(context, commits, config, members, jobs, attempts),
       alarms(context, config, waiting, jobs, attempts, job_commands),
@@ -27,7 +30,8 @@ Owners::Owners(EngineContext& context_in)
       node_failures(context, config, jobs, attempts),
       checks(context, commits, config, waiting, jobs),
       tenants(context.options, config),
-      submissions(context, commits, config, waiting, jobs, checks, tenants, job_ids),
+      submissions(context, commits, config, waiting, jobs, checks, tenants, dependencies,
+                  partitions, job_ids),
       retention(context, commits, jobs, attempts, job_commands),
       machines(context, config, members, jobs),
       decider(context, commits, config, members, waiting, jobs, attempts, array_tasks, stand_ins,
@@ -42,7 +46,7 @@ Owners::Owners(EngineContext& context_in)
       leaving(context, config, members, jobs, rows, attempts, works, configuration) {
   for (JobFollower* follower :
        std::initializer_list<JobFollower*>{&attempts, &alarms, &machines, &stand_ins, &tenants,
-                                           &arrays, &array_tasks}) {
+                                           &dependencies, &arrays, &array_tasks}) {
     jobs.AddFollower(follower);
   }
   configuration.AddFollower(&leaving);

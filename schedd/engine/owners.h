@@ -8,6 +8,7 @@
 #include "schedd/engine/decide/decider.h"
 #include "schedd/engine/jobs/admission_commands.h"
 #include "schedd/engine/jobs/array_tasks.h"
+#include "schedd/engine/jobs/batch_commands.h"
 #include "schedd/engine/jobs/nominations.h"
 #include "schedd/engine/jobs/retention.h"
 #include "schedd/engine/jobs/submissions.h"
@@ -40,6 +41,9 @@ struct Owners : DurableListener {
   Arrays arrays;
   Attempts attempts;
   ArrayTasks array_tasks;
+  Dependencies dependencies;
+  Partitions partitions;
+  BatchCommands batch_commands;
   JobCommands job_commands;
   AdmissionCommands admission_commands;
   Nominations nominations;

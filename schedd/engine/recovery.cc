@@ -103,6 +103,8 @@ void Recovery::Rebuild(StoredWorld loaded) {
   owners_.alarms.Reset();
   owners_.stand_ins.Reset();
   owners_.checks.Clear();
+  owners_.dependencies.Reset();
+  owners_.partitions.Reset();
   owners_.tenants.Reset();
   owners_.job_ids.Reset(loaded.last_job_id);
   owners_.arrays.Reset(loaded.array_ends);
@@ -184,6 +186,8 @@ void Recovery::Redrive() {
   owners_.configuration.DrainStopped();
   owners_.node_failures.Check();
   owners_.checks.RecheckAfterRecovery();
+  owners_.dependencies.JudgeAllAfterRecovery();
+  owners_.batch_commands.RepeatAfterRecovery();
 }
 
 // One row. Its job was not loaded: it ended long ago, and Retention reads it later. The row is

@@ -32,7 +32,6 @@ Draft Evicted(const JobRecord& job, Reason reason, const std::function<void(JobR
   draft->reason = reason;
   draft->message = FindCondition(*draft, "Evicted")->message;
   if (IsDispatched(job.state) && !MayRequeue(job)) {
-    draft->reason = Reason::kCancelled;
     draft->message += ", and the job may not be requeued";
   }
   return draft;

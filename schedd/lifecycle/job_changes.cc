@@ -4,7 +4,9 @@
 
 #include "schedd/base/check.h"
 #include "schedd/base/limits.h"
+#include "schedd/base/limits_slurm_gates.h"
 #include "schedd/core/preempt/eviction_pace.h"
+#include "schedd/lifecycle/batch_gates.h"
 #include "schedd/model/admission_lifecycle.h"
 #include "schedd/model/eviction_lifecycle.h"
 #include "schedd/model/scale_lifecycle.h"
@@ -12,7 +14,6 @@
 namespace muster::changes {
 namespace {
 
-constexpr const char* kHeldText = "The job is held; release it to let it be scheduled";
 constexpr const char* kBackoffText = "The workload backoff was finished";
 constexpr std::string_view kPlaced = "Placed";
 constexpr std::string_view kWaitsForMember = "; waits for member cluster ";
@@ -60,6 +61,7 @@ std::string AdmittedText(const JobRecord& job) {
 // What a member says of pods that do not run as they should.
 bool TakeMessage(JobRecord* job, const std::string& seen) {
   if (IsTrue(*job, "Evicted") || IsCancelling(*job)) return false;
+  if (BatchStateOf(*job).suspended_since.set()) return false;
   const bool admitted = job->state == JobState::kAdmitted;
   const std::string text = !seen.empty() || !admitted ? seen : AdmittedText(*job);
   const Reason reason = !admitted      ? Reason::kRunning
@@ -83,6 +85,39 @@ void LeavePlace(JobRecord* job, WallTime now) {
   job->cluster.clear();
   if (IsTrue(*job, kPlaced))
     SetCondition(job, kPlaced, false, "Unscheduled", "waits for a member cluster", now);
+}
+
+// Its processes are gone: it is not suspended any more.
+void LeaveSuspension(JobRecord* job, WallTime now) {
+  if (!BatchStateOf(*job).suspended_since.set()) return;
+  ChangeBatch(job, [now](BatchState* state) {
+    state->suspended_s +=
+        std::max<std::int64_t>(0, (now.us - state->suspended_since.us) / kMicrosPerSecond);
+    state->suspended_since = {};
+  });
+}
+
+// How often attempts of the job were lost with their machines or members.
+std::int64_t LostAttempts(const JobRecord& job) {
+  std::int64_t lost = 0;
+  for (const EvictionCount& one : StateOf(job).evictions) {
+    if (one.reason == ReasonName(Reason::kLost) || one.reason == ReasonName(Reason::kNodeFailures))
+      lost += one.count;
+  }
+  return lost;
+}
+
+// A script that comes back held says so; one that was lost too often is held (rule B32).
+void HoldAfterRequeue(JobRecord* job) {
+  if (job->batch == nullptr) return;
+  if (!job->suspended_by_user && LostAttempts(*job) > limits::kLostAttemptsMost) {
+    job->suspended_by_user = true;
+    job->reason = Reason::kRequeueLimit;
+    job->message = "Its attempts were lost too often; release it to let it be scheduled";
+  } else if (job->suspended_by_user) {
+    job->reason = Reason::kHeldAfterRequeue;
+    job->message = "The job was requeued and is held; release it to let it be scheduled";
+  }
 }
 
 bool IsOver(const AvoidedCluster& avoided, WallTime now) { return avoided.until <= now; }
@@ -112,15 +147,23 @@ void TakeReadiness(JobRecord* job, bool one_failed, WallTime now) {
 
 void SayWhyItWaits(JobRecord* job) {
   const AdmissionState& state = StateOf(*job);
+  GateReason gate = BatchGate(*job);
   if (job->suspended_by_user) {
-    job->reason = Reason::kHeldByUser;
-    job->message = kHeldText;
+    GateReason held = HoldReason(*job);
+    job->reason = held.reason;
+    job->message = std::move(held.message);
   } else if (!state.active) {
     job->reason = Reason::kDeactivated;
     job->message = DeactivationEviction(*job).message;
   } else if (!state.admission_gated_by.empty()) {
     job->reason = Reason::kAdmissionGated;
     job->message = "Admission is gated by: " + state.admission_gated_by;
+  } else if (gate.reason != Reason::kNone) {
+    job->reason = gate.reason;
+    job->message = std::move(gate.message);
+  } else if (GateReason begin = BeginReason(*job); begin.reason != Reason::kNone) {
+    job->reason = begin.reason;
+    job->message = std::move(begin.message);
   } else if (FindCondition(*job, "Requeued") != nullptr && !IsTrue(*job, "Requeued")) {
     job->reason = Reason::kBackoff;
     job->message = FindCondition(*job, "Requeued")->message;
@@ -134,12 +177,14 @@ bool MayQueue(const JobRecord& job) { return !IsArrayRecord(job) && MayBeTried(j
 
 bool MayBeTried(const JobRecord& job) {
   return job.state == JobState::kPending && StateOf(job).active &&
-         StateOf(job).admission_gated_by.empty() && StateOf(job).concurrent_parent.empty();
+         StateOf(job).admission_gated_by.empty() && StateOf(job).concurrent_parent.empty() &&
+         BatchGateOpen(job);
 }
 
 bool OtherToQueue(const JobRecord& before, const JobRecord& after) {
   return before.conditions != after.conditions || before.admission_state != after.admission_state ||
-         before.priority != after.priority || before.priority_boost != after.priority_boost ||
+         before.batch_state != after.batch_state || before.priority != after.priority ||
+         before.priority_boost != after.priority_boost ||
          before.cluster_queue != after.cluster_queue || before.pod_sets != after.pod_sets;
 }
 
@@ -281,6 +326,7 @@ Draft Ended(const JobRecord& job, JobEvent how, Reason reason, const std::string
   draft->end_time = std::max({draft->end_time, draft->start_time, draft->admit_time});
   draft->ready_pods = 0;
   draft->suspended_by_user = false;
+  LeaveSuspension(draft.get(), now);
   draft->admission = nullptr;
   EndSlices(draft.get());
   draft->reason = reason;
@@ -325,9 +371,12 @@ Draft BackToPending(const JobRecord& job, WallTime not_before, const AdmissionSe
   LeavePlace(draft.get(), now);
   draft->admit_time = draft->start_time = {};
   draft->ready_pods = draft->succeeded_pods = draft->failed_pods = 0;
+  LeaveSuspension(draft.get(), now);
+  if (ran && asked) HoldAfterRequeue(draft.get());
   Waits(draft.get());
   const auto& again_at = StateOf(*draft).requeue_at;
-  if (draft->reason == Reason::kBackoff && again_at && *again_at > now)
+  const bool says = draft->reason == Reason::kBackoff || draft->reason == Reason::kBeginTime;
+  if (says && again_at && *again_at > now)
     draft->message += "; it is not tried again before " + FormatRfc3339(*again_at);
   return draft;
 }
@@ -369,14 +418,16 @@ Draft Stuck(const JobRecord& job, const std::string& why) {
 Draft Held(const JobRecord& job) {
   Draft draft = Follow(job, JobEvent::kHold);
   draft->suspended_by_user = true;
-  draft->reason = Reason::kHeldByUser;
-  draft->message = kHeldText;
+  SayWhyItWaits(draft.get());
   return draft;
 }
 
 Draft Released(const JobRecord& job) {
   Draft draft = Follow(job, JobEvent::kRelease);
   draft->suspended_by_user = false;
+  if (job.batch_state != nullptr)
+    ChangeBatch(draft.get(),
+                [](BatchState* state) { state->held_by_admin = state->special_exit = false; });
   Waits(draft.get());
   return draft;
 }
@@ -395,11 +446,21 @@ Draft Waiting(const JobRecord& job, Reason reason, const std::string& message,
 }
 
 bool IsRequeuing(const JobRecord& job) {
-  return HoldsQuota(job.state) && job.reason != Reason::kCancelled && IsTrue(job, "Evicted");
+  return HoldsQuota(job.state) && !IsCancelling(job) && IsTrue(job, "Evicted");
 }
 
+// By its reason, or because it is evicted from its member and may not be requeued (rule B17).
 bool IsCancelling(const JobRecord& job) {
-  return HoldsQuota(job.state) && job.reason == Reason::kCancelled;
+  if (!HoldsQuota(job.state)) return false;
+  switch (job.reason) {
+    case Reason::kCancelled:
+    case Reason::kDeadlineMissed:
+    case Reason::kDeadlineExceeded:
+    case Reason::kClientGone:
+      return true;
+    default:
+      return IsDispatched(job.state) && !MayRequeue(job) && IsTrue(job, "Evicted");
+  }
 }
 
 AttemptRecord ClosedAttempt(const JobRecord& before, const JobRecord& after, WallTime now) {

@@ -38,7 +38,12 @@ bool IsTrue(const JobRecord& job, std::string_view type) {
 }
 
 std::int64_t EffectivePriority(const JobRecord& job, const AdmissionSettings& settings) {
-  return settings.priority_boost ? SaturatingAdd(job.priority, job.priority_boost) : job.priority;
+  std::int64_t priority = job.priority;
+  if (job.batch_state != nullptr) {
+    priority =
+        SaturatingSub(job.batch_state->own_priority.value_or(priority), job.batch_state->nice);
+  }
+  return settings.priority_boost ? SaturatingAdd(priority, job.priority_boost) : priority;
 }
 
 // The time of submission, unless an eviction moved the job behind: one because its pods were not

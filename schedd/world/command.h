@@ -11,6 +11,7 @@
 #include "backends/backend.h"
 #include "schedd/store/store.h"
 #include "schedd/world/actor.h"
+#include "schedd/world/job_update.h"
 #include "schedd/world/job_verb.h"
 #include "schedd/world/object_change.h"
 #include "schedd/world/world_view.h"
@@ -44,10 +45,26 @@ struct JobCommand {
   Actor actor;
   JobVerb verb = JobVerb::kCancel;
   JobId id;
-  /// kNotFound; kFailedPrecondition if the job's state does not allow the verb.
+  /// kNotFound; kFailedPrecondition if the job's state does not allow the verb; kPermissionDenied
+  /// for the release of an operator's hold by somebody else.
   Callback<JobPtr> done;
+  /// kHold: only an operator releases it; kRelease: the caller is one.
+  bool by_operator = false;
+  /// kRequeue: it comes back held, and is marked (State=SpecialExit).
+  bool hold = false, special_exit = false;
   /// If set, these tasks of array `id`, waiting or not, instead of job `id`.
   TaskRanges tasks = {};
+};
+
+/// kNotFound; kAborted for a stale version; kFailedPrecondition or kInvalidArgument, naming the
+/// field, for what may not change in the job's state.
+struct UpdateJobCommand {
+  Actor actor;
+  JobId job;
+  JobUpdate update;
+  /// The names of the fields, for the audit trail.
+  std::string fields;
+  Callback<JobPtr> done;
 };
 
 /// All changes or none. Fields of an error name the change's index as `documents[i]`.
@@ -239,6 +256,6 @@ using Command =
                  FactsCommand, EnsuredCommand, RemovedCommand, ConfirmedCommand, ListedCommand,
                  CordonCommand, DrainCommand, FenceCommand, CollectCommand, ReplaceJobCommand,
                  SetCheckStatusCommand, SetCheckActiveCommand, ChangeJobCommand, RecordWorksCommand,
-                 NominateCommand, ChooseMemberCommand, AuditCommand>;
+                 NominateCommand, ChooseMemberCommand, UpdateJobCommand, AuditCommand>;
 
 }  // namespace muster

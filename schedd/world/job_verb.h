@@ -5,7 +5,16 @@
 
 namespace muster {
 
-enum class JobVerb : std::uint8_t { kCancel, kHold, kRelease, kRequeue, kDelete };
+enum class JobVerb : std::uint8_t {
+  kCancel,
+  kHold,
+  kRelease,
+  kRequeue,
+  kDelete,
+  kSuspend,  // stops the processes of a running job; it keeps its quota
+  kResume,
+  kKeep,  // the client of an allocation lives
+};
 /// As the audit trail has it: "cancel".
 constexpr const char* JobVerbName(JobVerb verb) {
   switch (verb) {
@@ -19,6 +28,12 @@ constexpr const char* JobVerbName(JobVerb verb) {
       return "requeue";
     case JobVerb::kDelete:
       return "delete";
+    case JobVerb::kSuspend:
+      return "suspend";
+    case JobVerb::kResume:
+      return "resume";
+    case JobVerb::kKeep:
+      return "keep";
   }
   return "";
 }

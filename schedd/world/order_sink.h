@@ -26,6 +26,8 @@ class OrderSink {
   /// gone (Backend::Confirm).
   virtual void Confirm(const DispatchKey& key, const RemoteObject& object,
                        const std::string& uid) = 0;
+  /// Sends a signal to a running attempt (Backend::Signal). One that cannot be sent is logged.
+  virtual void Signal(const DispatchKey& key, const SignalOrder& order) { (void)key, (void)order; }
   /// Lists all objects of the member (after recovery and after gaps).
   virtual void List(const std::string& cluster) = 0;
   /// The store or the lead is lost: no order that has not been sent is sent any more. The recovery

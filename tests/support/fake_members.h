@@ -56,6 +56,9 @@ class FakeMembers final : public OrderSink {
                    const std::string& uid) override;
   void Confirm(const DispatchKey& key, const RemoteObject& object, const std::string& uid) override;
   void List(const std::string& cluster) override;
+  void Signal(const DispatchKey& key, const SignalOrder& order) override {
+    signals.emplace_back(key, order.signal);
+  }
   void Forget() override;
 
   /// True if every waiting order is for a member cluster that does not answer.
@@ -88,6 +91,7 @@ class FakeMembers final : public OrderSink {
 
   std::deque<PendingOrder> orders;
   std::function<void(const PendingOrder&)> on_order;  // called for each new order; may be null
+  std::vector<std::pair<DispatchKey, int>> signals;
   std::map<DispatchKey, Object> objects;
   bool two_steps = false;           // attempts are made suspended, then released by their uid
   std::set<std::string> away;       // clusters that do not answer

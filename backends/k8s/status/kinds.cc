@@ -67,6 +67,7 @@ std::string ObjectPath(const KindInfo& kind, std::string_view ns, std::string_vi
 std::string_view DependentResource(std::string_view api_version, std::string_view kind) {
   if (api_version != "v1") return "";
   if (kind == "ConfigMap") return "configmaps";
+  if (kind == "Service") return "services";
   return kind == "Secret" ? "secrets" : "";
 }
 

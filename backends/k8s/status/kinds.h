@@ -41,7 +41,7 @@ std::string ObjectPath(std::string_view api_version, std::string_view resource, 
                        std::string_view name);
 std::string CollectionPath(const KindInfo& kind, std::string_view ns);
 std::string ObjectPath(const KindInfo& kind, std::string_view ns, std::string_view name);
-/// The resource of a dependent: "configmaps" for ("v1", "ConfigMap"), "secrets" for Secret; "" for
+/// The resource of a dependent: "configmaps" for ("v1", "ConfigMap"), "secrets" for Secret, "services" for Service; "" for
 /// others.
 std::string_view DependentResource(std::string_view api_version, std::string_view kind);
 

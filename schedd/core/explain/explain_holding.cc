@@ -136,7 +136,10 @@ bool SayEviction(const JobRecord& job, WallTime now, Explanation* explanation) {
     return true;
   }
   // A cancelled job holds its quota until its pods are gone, too.
-  if (job.reason != Reason::kCancelled) return false;
+  if (job.reason != Reason::kCancelled && job.reason != Reason::kDeadlineMissed &&
+      job.reason != Reason::kDeadlineExceeded && job.reason != Reason::kClientGone) {
+    return false;
+  }
   SetVerdict(explanation, job.reason, "is being stopped for good: " + job.message);
   return true;
 }

@@ -18,6 +18,7 @@
 
 #include "schedd/base/quantity.h"
 #include "schedd/core/quota/flavor_match.h"
+#include "schedd/model/license.h"
 
 namespace muster::core {
 namespace {
@@ -92,7 +93,7 @@ MemberFit::MemberFit(const ConfigView& config, const MemberRoom& room,
                      const PlacementDemand& demand)
     : config_(config), demand_(demand), machines_(room.size()) {
   for (const auto& [resource, amount] : RequestsOf(*demand.pod_sets, demand.admission)) {
-    if (amount <= 0) continue;
+    if (amount <= 0 || IsLicense(resource)) continue;
     const bool optional = resource == "cpu" || resource == "memory";
     needs_.push_back({resource, room.ResourceIndex(resource), amount, optional});
   }
@@ -364,7 +365,6 @@ MemberOrder OrderMembers(const MemberRoom& room, const PlacementDemand& demand) 
 std::string_view KindOnMember(const JobRecord& job) {
   switch (job.shape) {
     case ShapeKind::kBatchScript:
-      return "Job";
     case ShapeKind::kWorkload:
       return job.pod_sets == nullptr || job.pod_sets->size() == 1 ? "Job" : "JobSet";
     default:

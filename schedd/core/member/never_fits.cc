@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "schedd/base/quantity.h"
+#include "schedd/model/license.h"
 
 namespace muster::core {
 namespace {
@@ -54,6 +55,7 @@ void Compare(const ResourceList& needed, const ResourceList& has, bool one_pod,
              std::optional<Lack>* worst) {
   for (const ResourceAmount& one : needed) {
     const bool told = Has(has, one.resource);
+    if (IsLicense(one.resource)) continue;
     if (one.amount <= 0 || (!told && (one.resource == "cpu" || one.resource == "memory"))) continue;
     const std::int64_t most = AmountOf(has, one.resource);
     if (one.amount > most) Keep({one.resource, one.amount, most, one_pod, most == 0}, worst);

@@ -166,6 +166,7 @@ PlacementAsk AskOf(const ConfigView& config, const AdmissionSettings&, const Job
   // The job's labels are only for selectors of placements and ask for nothing themselves.
   const JobPlacement* own = job.placement.get();
   if (own != nullptr && (!own->cluster.empty() || !own->datasets.empty())) ask.own = job.placement;
+  ask.nodes = NodeChoiceOf(job);
   for (const AvoidedCluster& avoided : StateOf(job).avoided) {
     if (avoided.until > now) ask.avoided.push_back(avoided);
   }

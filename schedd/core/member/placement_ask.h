@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "schedd/core/member/cluster_view.h"
+#include "schedd/core/member/node_choice.h"
 #include "schedd/model/placement.h"
 
 namespace muster::core {
@@ -15,6 +16,7 @@ namespace muster::core {
 struct PlacementAsk {
   PlacementPtr placement;               // the placement that governs the job; null: none
   JobPlacementPtr own;                  // pin and data sets of the job; null: none
+  std::shared_ptr<const NodeChoice> nodes;  // nodes that a batch script names; null: any
   std::vector<AvoidedCluster> avoided;  // members that the job still avoids
   std::int64_t waited_s = 0;            // time since it was last queued, for cluster groups
   /// The sentence if the job must wait: an annotation names a placement that does not exist, or the
@@ -22,7 +24,7 @@ struct PlacementAsk {
   std::string obstacle;
 
   bool empty() const {
-    return placement == nullptr && own == nullptr && avoided.empty() && obstacle.empty();
+    return placement == nullptr && own == nullptr && nodes == nullptr && avoided.empty() && obstacle.empty();
   }
 };
 

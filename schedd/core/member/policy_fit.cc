@@ -210,6 +210,10 @@ std::optional<FilterRefusal> PolicyFit::CompiledPolicy::ByPlacement(std::size_t 
     return refuse("the job is pinned to member cluster " + ask.own->cluster +
                   (pin_is_there ? "" : ", which does not exist"));
   }
+  if (ask.nodes != nullptr) {
+    std::string why = NodeChoiceRefusal(*ask.nodes, *members[member]);
+    if (!why.empty()) return FilterRefusal{"NodeChoice", std::move(why)};
+  }
   if (policy.type == PlacementType::kPickFixed && !fixed.contains(members[member]->name)) {
     return refuse(mention + " names only " + NamesText(policy.cluster_names));
   }

@@ -29,6 +29,14 @@ void AppendPlacementKey(const ConfigView& config, const JobRecord& job, std::str
     for (const auto& dataset : own->datasets) AppendKeyText(dataset, key);
     if (own->datasets_required) key->push_back('!');
   }
+  if (job.batch != nullptr) {
+    const BatchDetails& batch = *job.batch;
+    if (!(batch.features.empty() && batch.required_nodes.empty() && batch.excluded_nodes.empty())) {
+      key->push_back('n');
+      for (const std::string* text : {&batch.features, &batch.required_nodes, &batch.excluded_nodes})
+        AppendKeyText(*text, key);
+    }
+  }
   if (config.placements->all().empty()) return;
   if (const PlacementPtr governing = GoverningPlacement(config, job, nullptr)) {
     key->push_back('b');

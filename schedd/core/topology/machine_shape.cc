@@ -21,6 +21,7 @@
 #include "schedd/base/quantity.h"
 #include "schedd/core/topology/topology_usage.h"
 #include "schedd/model/topology.h"
+#include "schedd/model/license.h"
 
 namespace muster::core {
 namespace {
@@ -150,7 +151,9 @@ MachineShape::CompiledPods MachineShape::Compile(const MachinePods& pods) const 
       compiled.lacks_resource = true;
     }
   };
-  for (const auto& [resource, amount] : NodeRequestsOf(*pods.spec)) ask(resource, amount);
+  for (const auto& [resource, amount] : NodeRequestsOf(*pods.spec)) {
+    if (!IsLicense(resource)) ask(resource, amount);
+  }
   ask("pods", 1);
   for (const MachineGroup& group : *groups_) {
     compiled.suits.push_back(Suits(group, pods));

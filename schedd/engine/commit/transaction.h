@@ -52,7 +52,7 @@ struct Transaction {
   std::map<std::pair<std::string, std::string>, SetAsideWrite> set_aside;
   std::map<WorkKey, WorkPtr> works;              // null: it ends
   std::map<SnapshotKey, SnapshotPtr> snapshots;  // null: it ends
-  std::set<JobId> respecified;                   // of `jobs`: pod sets and batch details too
+  std::set<JobId> respecified;                   // of `jobs`: their row of jobs is written too
   WallTime forget_keys_before;                   // set: older idempotency keys go
   WallTime forget_audit_before;                  // set: older audit rows go
 

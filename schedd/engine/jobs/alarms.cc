@@ -4,6 +4,9 @@
 // - waiting, active: the end of its back-off (rules A51, A52);
 // - dispatched: the time by which its pods must be ready (rule A52) and its maximum execution time
 //   (rule A53), whichever is earlier;
+// - a batch script, besides: the last time at which it may start to end by its deadline, and, while
+//   it runs, the deadline itself and a time limit that was lowered (rule B32); the lease of an
+//   allocation's client until it runs (rule B34);
 // - in all other states, and while it is being stopped: none.
 //
 // Set compares the deadline of the record with the alarm that is set, so a change of the record
@@ -13,6 +16,7 @@
 #include "schedd/engine/jobs/alarms.h"
 
 #include "schedd/core/preempt/eviction_pace.h"
+#include "schedd/lifecycle/batch_gates.h"
 #include "schedd/lifecycle/evictions.h"
 
 namespace muster {
@@ -32,8 +36,47 @@ bool IsDeactivatedByMuster(const JobRecord& job) {
   return !StateOf(job).active && !StateOf(job).deactivation_cause.empty();
 }
 
+// The end that is due for a batch script at its deadline or because its client is gone.
+struct BatchEnd {
+  std::optional<WallTime> at;  // nullopt: none is to come
+  Reason reason = Reason::kNone;
+  const char* message = "";
+
+  void Offer(std::optional<WallTime> other, Reason why, const char* text) {
+    if (!other || (at && *at <= *other)) return;
+    at = other;
+    reason = why;
+    message = text;
+  }
+};
+
+BatchEnd NextBatchEnd(const JobRecord& job) {
+  BatchEnd end;
+  if (job.batch_state == nullptr || IsTerminal(job.state) || changes::IsCancelling(job)) return end;
+  const BatchState& state = *job.batch_state;
+  const bool runs = job.state == JobState::kRunning;
+  end.Offer(runs || job.state == JobState::kAdmitted ? state.deadline : changes::LatestStart(job),
+            Reason::kDeadlineMissed, "It cannot end by its deadline");
+  if (runs) {
+    end.Offer(changes::ChangedLimitEnd(job), Reason::kDeadlineExceeded,
+              "It has run as long as its time limit allows");
+  } else if (state.client_until.set()) {
+    end.Offer(state.client_until, Reason::kClientGone,
+              "The client that it was allocated for does not answer");
+  }
+  return end;
+}
+
+std::optional<WallTime> NextGeneralDeadline(const JobRecord& job,
+                                            const AdmissionSettings& settings);
+
 // The earliest deadline of the job; nullopt: none.
 std::optional<WallTime> NextDeadline(const JobRecord& job, const AdmissionSettings& settings) {
+  return Earlier(NextGeneralDeadline(job, settings), NextBatchEnd(job).at);
+}
+
+std::optional<WallTime> NextGeneralDeadline(const JobRecord& job,
+                                            const AdmissionSettings& settings) {
   if (job.state == JobState::kPending && IsDeactivatedByMuster(job)) {
     if (!settings.retain_deactivated_s) return std::nullopt;
     return FindCondition(job, "Evicted")
@@ -104,6 +147,15 @@ bool Alarms::Fire() {
 // `jitter` keeps jobs that failed together from coming back together.
 void Alarms::Ring(const JobPtr& job) {
   const WallTime now = context_.clock.WallNow();
+  if (const BatchEnd end = NextBatchEnd(*job); end.at && *end.at <= now) {
+    if (IsDispatched(job->state)) {
+      attempts_.Stop(job, end.reason, end.message, true);
+    } else {
+      attempts_.End(job, JobEvent::kCancel, end.reason, end.message, nullptr);
+    }
+    return;
+  }
+  if (job->state == JobState::kHeld) return;
   if (job->state == JobState::kPending) {
     if (IsDeactivatedByMuster(*job)) {
       commands_.Delete(job, "objectRetentionPolicies");

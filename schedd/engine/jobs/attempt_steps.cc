@@ -12,6 +12,7 @@
 #include "schedd/engine/context/object_names.h"
 #include "schedd/engine/jobs/attempts.h"
 #include "schedd/engine/live/remote_objects.h"
+#include "schedd/lifecycle/batch_gates.h"
 
 namespace muster {
 namespace {
@@ -102,7 +103,7 @@ void Attempts::ApplyEffect(const dispatch::StepResult& result, const Observation
       if (changes::IsRequeuing(*job)) {
         RequeueStopped(job);
       } else {
-        End(job, JobEvent::kCancel, Reason::kCancelled, changes::StopText(*job), nullptr);
+        EndStopped(job, changes::StopText(*job));
       }
       break;
     case Effect::kRefused:
@@ -127,6 +128,12 @@ void Attempts::ApplyEffect(const dispatch::StepResult& result, const Observation
     case Effect::kForeign:
       break;
   }
+}
+
+// An attempt that was stopped for good is gone. Why it was stopped is in the record.
+void Attempts::EndStopped(const JobPtr& job, const std::string& message) {
+  const auto [failed, reason] = changes::EndOfStop(*job);
+  End(job, failed ? JobEvent::kFail : JobEvent::kCancel, reason, message, nullptr);
 }
 
 // A process that was killed for want of memory has not done its work, even if the member reports
@@ -183,7 +190,7 @@ OnClusterLost Attempts::PolicyOf(const DispatchRow& row) const {
 void Attempts::LeaveMember(const JobPtr& job, const dispatch::StepResult& result) {
   const std::string why = changes::StopText(*job);
   if (changes::IsCancelling(*job)) {
-    End(job, JobEvent::kCancel, Reason::kCancelled, why + "; " + result.message, nullptr);
+    EndStopped(job, why + "; " + result.message);
     return;
   }
   const ClusterLostPolicy policy = PolicyOf(result.row).policy;

@@ -7,6 +7,8 @@
 // written off: quota goes back with the record that End or RequeueStopped puts, never before.
 #include "schedd/engine/jobs/attempts.h"
 
+#include <csignal>
+
 #include "schedd/engine/context/object_names.h"
 #include "schedd/engine/jobs/stand_ins.h"
 #include "schedd/engine/live/remote_objects.h"
@@ -85,8 +87,24 @@ void Attempts::Start(const JobPtr& job) {
 
 // The record is marked first, so that it says why; the order to remove leaves with the same commit.
 void Attempts::Stop(const JobPtr& job, Reason reason, const std::string& message, bool keep_logs) {
+  Continue(*job);
   const JobPtr marked = jobs_.Put(job, changes::Stopping(*job, reason, message), "JobStopping");
   Step(CurrentKey(*marked), dispatch::RevokeRequested{keep_logs}, nullptr);
+}
+
+void Attempts::Signal(const JobRecord& job, int signal) {
+  SignalOrder order;
+  order.signal = signal;
+  order.target = SignalOrder::Target::kFull;
+  commits_.tx().waiters.push_back(
+      [&orders = context_.orders, key = CurrentKey(job), order](const Error* error) {
+    if (error == nullptr) orders.Signal(key, order);
+  });
+}
+
+// Processes that are stopped would not see that they are to end.
+void Attempts::Continue(const JobRecord& job) {
+  if (IsDispatched(job.state) && BatchStateOf(job).suspended_since.set()) Signal(job, SIGCONT);
 }
 
 // A deletion that was asked for goes on with the end.

@@ -39,6 +39,9 @@ class Attempts : public JobFollower {
   /// Ends the attempt on its member; the record gives the reason until the attempt is proven gone.
   /// `keep_logs`: the object and its logs stay on the member.
   void Stop(const JobPtr& job, Reason reason, const std::string& message, bool keep_logs);
+  /// Sends a signal to all processes of the current attempt once the open transaction is durable.
+  /// It may be lost with this daemon.
+  void Signal(const JobRecord& job, int signal);
   /// The job ends for good. `seen`: the observation that reported the end; null if it ends without
   /// one.
   JobPtr End(const JobPtr& job, JobEvent how, Reason reason, const std::string& message,
@@ -82,6 +85,8 @@ class Attempts : public JobFollower {
 
   void ApplyEffect(const dispatch::StepResult& result, const Observation* seen);
   void Reclaim(JobId id, const Observation& seen);
+  void Continue(const JobRecord& job);
+  void EndStopped(const JobPtr& job, const std::string& message);
   void EndSucceeded(const JobPtr& job, const Observation& seen);
   void ShowStuck(const JobPtr& job, const dispatch::StepResult& result);
   void LeaveMember(const JobPtr& job, const dispatch::StepResult& result);

@@ -22,6 +22,7 @@ namespace muster {
 JobPtr Attempts::Evict(const JobPtr& job, changes::Draft evicted) {
   const bool runs = IsDispatched(job->state);
   const bool ends = changes::IsCancelling(*evicted);
+  Continue(*job);
   context_.metrics.OnEvicted(*evicted, StateOf(*job).evictions.empty());
   const JobPtr marked = jobs_.Put(job, std::move(evicted), "JobEvicted");
   if (runs) {

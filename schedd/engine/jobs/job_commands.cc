@@ -10,6 +10,7 @@
 
 #include "schedd/engine/context/object_names.h"
 #include "schedd/engine/jobs/refusals.h"
+#include "schedd/lifecycle/batch_gates.h"
 
 namespace muster {
 namespace {
@@ -66,11 +67,17 @@ Result<JobPtr> JobCommands::ChangeJob(const JobCommand& command, const JobPtr& j
     case JobVerb::kCancel:
       return Cancel(command, job);
     case JobVerb::kHold:
-      return Hold(job);
+      return Hold(command, job);
     case JobVerb::kRelease:
-      return Release(job);
+      return Release(command, job);
     case JobVerb::kRequeue:
       return Requeue(command, job);
+    case JobVerb::kSuspend:
+      return batch_.Suspend(job);
+    case JobVerb::kResume:
+      return batch_.Resume(job);
+    case JobVerb::kKeep:
+      return batch_.Keep(job);
     case JobVerb::kDelete:
       break;
   }
@@ -88,38 +95,63 @@ Result<JobPtr> JobCommands::Cancel(const JobCommand& command, const JobPtr& job)
   return jobs_.all().at(job->id);
 }
 
-// Only jobs that wait (or will) can be held, as in Slurm (rule B25).
-Result<JobPtr> JobCommands::Hold(const JobPtr& job) {
-  if (job->state == JobState::kHeld) return job;
-  if (job->state == JobState::kPending) return jobs_.Put(job, changes::Held(*job), "JobHeld");
-  if (changes::IsRequeuing(*job)) {
-    auto draft = std::make_shared<JobRecord>(*job);
+// Only jobs that wait (or will) can be held, as in Slurm (rule B25). An operator's hold takes the
+// place of a user's, not the other way round.
+Result<JobPtr> JobCommands::Hold(const JobCommand& command, const JobPtr& job) {
+  const bool waits = job->state == JobState::kHeld || job->state == JobState::kPending;
+  if (!waits && !changes::IsRequeuing(*job))
+    return Refused(*job, "has been admitted and cannot be held: requeue it, then hold it");
+  const bool marks = command.by_operator && !BatchStateOf(*job).held_by_admin;
+  if (job->suspended_by_user && !marks) return job;
+  changes::Draft draft;
+  if (waits) {
+    draft = changes::Held(*job);
+  } else {
+    draft = std::make_shared<JobRecord>(*job);
     draft->suspended_by_user = true;
-    return jobs_.Put(job, std::move(draft), "JobHeld");
   }
-  return Refused(*job, "has been admitted and cannot be held: requeue it, then hold it");
+  if (marks) {
+    changes::ChangeBatch(draft.get(), [](BatchState* state) { state->held_by_admin = true; });
+    if (waits) changes::SayWhyItWaits(draft.get());
+  }
+  return jobs_.Put(job, std::move(draft), "JobHeld");
 }
 
-Result<JobPtr> JobCommands::Release(const JobPtr& job) {
+Result<JobPtr> JobCommands::Release(const JobCommand& command, const JobPtr& job) {
   if (job->state == JobState::kPending) return job;
-  if (job->state == JobState::kHeld) return jobs_.Put(job, changes::Released(*job), "JobReleased");
-  if (changes::IsRequeuing(*job) && job->suspended_by_user) {
-    auto draft = std::make_shared<JobRecord>(*job);
-    draft->suspended_by_user = false;
-    return jobs_.Put(job, std::move(draft), "JobReleased");
+  const bool requeuing = changes::IsRequeuing(*job) && job->suspended_by_user;
+  if (job->state != JobState::kHeld && !requeuing) return Refused(*job, "is not held");
+  if (BatchStateOf(*job).held_by_admin && !command.by_operator) {
+    return Error{Code::kPermissionDenied,
+                 JobText(*job) + " is held by an operator, who alone may release it"};
   }
-  return Refused(*job, "is not held");
+  if (!requeuing) return jobs_.Put(job, changes::Released(*job), "JobReleased");
+  auto draft = std::make_shared<JobRecord>(*job);
+  draft->suspended_by_user = false;
+  changes::ChangeBatch(
+      draft.get(), [](BatchState* state) { state->held_by_admin = state->special_exit = false; });
+  return jobs_.Put(job, std::move(draft), "JobReleased");
+}
+
+// scontrol requeuehold: it comes back held, and is marked if the caller says so.
+JobPtr JobCommands::MarkHold(const JobCommand& command, const JobPtr& job) {
+  if (!command.hold || job->suspended_by_user) return job;
+  auto draft = std::make_shared<JobRecord>(*job);
+  draft->suspended_by_user = true;
+  if (command.special_exit)
+    changes::ChangeBatch(draft.get(), [](BatchState* state) { state->special_exit = true; });
+  return jobs_.Put(job, std::move(draft), "JobHeld");
 }
 
 // A requeue is an eviction with the reason Requeued; NextTry then adds the wait of rule B25.
 Result<JobPtr> JobCommands::Requeue(const JobCommand& command, const JobPtr& job) {
   if (!HoldsQuota(job->state)) return Refused(*job, "is not running");
   if (changes::IsCancelling(*job)) return Refused(*job, "is being cancelled");
-  if (changes::IsRequeuing(*job)) return job;
+  if (changes::IsRequeuing(*job)) return MarkHold(command, job);
   if (!MayRequeue(*job))
     return Refused(*job, "was submitted with --no-requeue: cancel it and submit it again");
   return attempts_.EvictFor(
-      job, Reason::kRequeued,
+      MarkHold(command, job), Reason::kRequeued,
       {std::string(ReasonName(Reason::kRequeued)), "", "Requeued by " + command.actor.user});
 }
 

@@ -1,12 +1,12 @@
 // JobCommands: cancel, hold, release, requeue and delete (rule B25), for users and for the engine's
-// own deletions; array_commands.cc has them for tasks of arrays. On the engine thread only.
+// own deletions; array_commands.cc has them for tasks of arrays; suspend, resume and keep are
+// BatchCommands'. On the engine thread only.
 #pragma once
 
 #include <string>
 
-#include "schedd/engine/jobs/arrays.h"
-#include "schedd/engine/jobs/attempts.h"
-#include "schedd/engine/jobs/job_ids.h"
+#include "schedd/engine/jobs/array_tasks.h"
+#include "schedd/engine/jobs/batch_commands.h"
 
 namespace muster {
 
@@ -14,13 +14,14 @@ class JobCommands {
  public:
   /// All must outlive it.
   JobCommands(EngineContext& context, CommitPipeline& commits, LiveJobs& jobs, Attempts& attempts,
-              const Arrays& arrays, JobIds& ids)
+              BatchCommands& batch, const Arrays& arrays, ArrayTasks& array_tasks)
       : context_(context),
         commits_(commits),
         jobs_(jobs),
         attempts_(attempts),
+        batch_(batch),
         arrays_(arrays),
-        ids_(ids) {}
+        array_tasks_(array_tasks) {}
 
   void Handle(JobCommand command);
   /// Begins the deletion of a job in any state; its message names `by`. Returns the newest record.
@@ -31,21 +32,22 @@ class JobCommands {
  private:
   Result<JobPtr> ChangeJob(const JobCommand& command, const JobPtr& job);
   Result<JobPtr> Cancel(const JobCommand& command, const JobPtr& job);
-  Result<JobPtr> Hold(const JobPtr& job);
-  Result<JobPtr> Release(const JobPtr& job);
+  Result<JobPtr> Hold(const JobCommand& command, const JobPtr& job);
+  Result<JobPtr> Release(const JobCommand& command, const JobPtr& job);
+  JobPtr MarkHold(const JobCommand& command, const JobPtr& job);
   Result<JobPtr> Requeue(const JobCommand& command, const JobPtr& job);
 
   // --- array_commands.cc
   Result<JobPtr> ChangeTasks(const JobCommand& command);
-  JobPtr Divided(const JobPtr& record, TaskRanges chosen);
   Error NoTaskLeft(const JobCommand& command);
 
   EngineContext& context_;
   CommitPipeline& commits_;
   LiveJobs& jobs_;
   Attempts& attempts_;
+  BatchCommands& batch_;
   const Arrays& arrays_;
-  JobIds& ids_;
+  ArrayTasks& array_tasks_;
 };
 
 }  // namespace muster

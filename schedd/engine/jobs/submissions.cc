@@ -152,6 +152,7 @@ void Submissions::Handle(SubmitCommand command) {
     const bool array = IsArrayRecord(job);
     // Tasks of an array try all flavors of their queue in order.
     if (!array && HasVariants(*config_.view(), context_.settings(), job)) MarkParent(&job);
+    TakeBatchGates(*config_.view(), dependencies_, &job, now);
     ToWait(&job);
     if (array) {
       auto batch = std::make_shared<BatchDetails>(*job.batch);
@@ -294,6 +295,7 @@ Result<SubmittedJob> Submissions::Adopt(const JobPtr& record, const Result<Accep
       fresh->message = verdict->message;
     }
     if (stale_config) checks_.RecheckNew(*job);
+    if (stale_config) partitions_.JudgeNew(job->id);
     if (fresh->cluster_queue != job->cluster_queue) jobs_.MarkLazy(job->id);
     job = std::move(fresh);
   }

@@ -5,7 +5,9 @@
 #include <deque>
 #include <vector>
 
+#include "schedd/engine/jobs/batch_intake.h"
 #include "schedd/engine/jobs/job_ids.h"
+#include "schedd/engine/jobs/partitions.h"
 #include "schedd/engine/jobs/resource_checks.h"
 #include "schedd/engine/live/tenant_counts.h"
 
@@ -16,7 +18,7 @@ class Submissions {
   /// All must outlive it.
   Submissions(EngineContext& context, CommitPipeline& commits, const LiveConfig& config,
               WaitingJobs& waiting, LiveJobs& jobs, ResourceChecks& checks, TenantCounts& tenants,
-              JobIds& ids)
+              Dependencies& dependencies, Partitions& partitions, JobIds& ids)
       : context_(context),
         commits_(commits),
         config_(config),
@@ -24,6 +26,8 @@ class Submissions {
         jobs_(jobs),
         checks_(checks),
         tenants_(tenants),
+        dependencies_(dependencies),
+        partitions_(partitions),
         ids_(ids) {}
 
   /// Adds the jobs to the batch being gathered, or answers with kResourceExhausted.
@@ -73,6 +77,8 @@ class Submissions {
   LiveJobs& jobs_;
   ResourceChecks& checks_;
   TenantCounts& tenants_;
+  Dependencies& dependencies_;
+  Partitions& partitions_;
   JobIds& ids_;
   Batch gathering_;
   std::deque<Batch> sent_;

@@ -12,8 +12,35 @@
 #include "schedd/engine/live/dispatch_rows.h"
 
 #include "schedd/engine/live/remote_objects.h"
+#include "schedd/model/admission_lifecycle.h"
 
 namespace muster {
+namespace {
+
+// Why an attempt is removed, by the record that the order was decided with.
+StopCause CauseOf(const JobPtr& job) {
+  if (job == nullptr) return StopCause::kCancelled;
+  switch (job->reason) {
+    case Reason::kDeadlineExceeded:
+    case Reason::kMaximumExecutionTimeExceeded:
+      return StopCause::kTimeLimit;
+    case Reason::kPreempted:
+      return StopCause::kPreempted;
+    case Reason::kRequeued:
+      return StopCause::kRequeued;
+    case Reason::kNodeFailures:
+    case Reason::kLost:
+      return StopCause::kNodeFailure;
+    case Reason::kDeactivated:
+      return StateOf(*job).deactivation_cause == ReasonName(Reason::kMaximumExecutionTimeExceeded)
+                 ? StopCause::kTimeLimit
+                 : StopCause::kCancelled;
+    default:
+      return StopCause::kCancelled;
+  }
+}
+
+}  // namespace
 
 const DispatchRow* DispatchRows::Find(const DispatchKey& key) const {
   const auto found = rows_.find(key);
@@ -91,6 +118,7 @@ void DispatchRows::SendOrder(const Order& order) {
       RemovePolicy policy;
       policy.expected_uid = order.remote_uid;
       policy.object = order.object;
+      policy.cause = CauseOf(order.job);
       policy.keep_logs =
           order.action == Action::kRemoveKeepLogs ||
           (order.action == Action::kRemoveLater && row != nullptr && dispatch::KeepsLogs(*row));

@@ -76,7 +76,8 @@ class Planner {
       if (AsksMembers(*job)) {
         Ask(job);
       } else if (IsRunByMemberQueue(*job) && !IsTrue(*job, "Evicted") &&
-                 job->reason != Reason::kCancelled) {
+                 job->reason != Reason::kCancelled && job->reason != Reason::kDeadlineMissed &&
+                 job->reason != Reason::kDeadlineExceeded && job->reason != Reason::kClientGone) {
         Follow(job);
       }
       return true;

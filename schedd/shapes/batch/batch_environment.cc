@@ -1,5 +1,6 @@
-// The environment and the output names of a batch script (rules B9, B10). A script has one node,
-// which is named after its member cluster, because sinfo and squeue show member clusters as nodes.
+// The environment and the output names of a batch script (rules B9, B10). Numbers and lists are
+// those of all nodes; what differs from node to node (SLURM_NODEID, SLURMD_NODENAME) is the first
+// node's, and the agent of any other node sets its own.
 //
 // Variables that Slurm sets only for a given option are set only if the manifest has that field
 // (SetAsked). A variable of the script's own environment is replaced by a SLURM_* variable of the
@@ -39,8 +40,12 @@ std::string PatternValue(char letter, const JobRecord& job) {
       return job.display_name;
     case 'u':
       return job.user;
-    case 'N':
-      return job.cluster.substr(0, job.cluster.find('.'));
+    case 'N': {
+      const std::vector<std::string> hosts = HostsOf(job);
+      return hosts.empty() ? "" : hosts[0].substr(0, hosts[0].find('.'));
+    }
+    case 'S':
+      return job.uid.ToString();
     case 'n':
       return "0";
     case 't':
@@ -102,60 +107,156 @@ void SetIdentity(const JobRecord& job, const BatchSpec& spec, const json::object
   if (const json::string* host = FindText(manifest_spec, "submitHost"))
     env->Set("SLURM_SUBMIT_HOST", std::string_view(*host));
   if (job.attempt > 1) env->Set("SLURM_RESTART_COUNT", job.attempt - 1);
+  if (job.account) env->Set("SLURM_JOB_UID", std::int64_t{*job.account});
+  if (!spec.reservation.empty()) env->Set("SLURM_JOB_RESERVATION", spec.reservation);
+  if (!spec.licenses.empty()) env->Set("SLURM_JOB_LICENSES", spec.licenses);
+  if (!spec.features.empty()) env->Set("SLURM_JOB_CONSTRAINTS", spec.features);
+  if (!spec.comment.empty()) env->Set("SLURM_JOB_COMMENT", spec.comment);
+  if (const json::string* wish = FindText(manifest_spec, "dependency"); wish && !wish->empty())
+    env->Set("SLURM_JOB_DEPENDENCY", std::string_view(*wish));
 }
 
-// The one node and the one task that runs the script.
-void SetNode(const JobRecord& job, const BatchSpec& spec, Environment* env) {
-  for (const auto* name :
-       {"SLURMD_NODENAME", "SLURM_JOB_NODELIST", "SLURM_NODELIST", "SLURM_TOPOLOGY_ADDR"}) {
-    env->Set(name, job.cluster);
-  }
+const BatchAmounts& AmountsOf(const BatchSpec& read, std::size_t component) {
+  return component == 0 ? read.amounts : read.components[component - 1];
+}
+
+// "job-7-[0-1]" for hosts that differ in their last number only, else all names.
+std::string HostListText(const std::vector<std::string>& hosts) {
+  if (hosts.size() == 1) return hosts[0];
+  if (hosts.empty()) return "";
+  const std::string stem = hosts[0].substr(0, hosts[0].rfind('-') + 1);
+  return stem + "[0-" + std::to_string(hosts.size() - 1) + "]";
+}
+
+std::string TasksText(const BatchAmounts& amounts) {
+  const std::vector<std::int32_t> tasks = TasksOfNodes(amounts);
+  return RunLengths({tasks.begin(), tasks.end()});
+}
+std::string CpusText(const BatchAmounts& amounts) {
+  return RunLengths(
+      std::vector<std::int64_t>(static_cast<std::size_t>(amounts.nodes), amounts.cpus));
+}
+
+// The nodes, and the first task, which runs the script.
+void SetNodes(const BatchAmounts& amounts, const std::vector<std::string>& hosts,
+              Environment* env) {
+  const std::string first = hosts.empty() ? "" : hosts[0];
+  for (const auto* name : {"SLURMD_NODENAME", "SLURM_TOPOLOGY_ADDR"}) env->Set(name, first);
+  for (const auto* name : {"SLURM_JOB_NODELIST", "SLURM_NODELIST"})
+    env->Set(name, HostListText(hosts));
   env->Set("SLURM_TOPOLOGY_ADDR_PATTERN", "node");
   env->Set("SLURM_NODE_ALIASES", "(null)");
-  for (const auto* name : {"SLURM_NNODES", "SLURM_JOB_NUM_NODES"}) env->Set(name, 1);
-  for (const auto* name :
-       {"SLURM_NODEID", "SLURM_PROCID", "SLURM_LOCALID", "SLURM_GTIDS", "SLURM_PRIO_PROCESS"}) {
+  for (const auto* name : {"SLURM_NNODES", "SLURM_JOB_NUM_NODES"}) env->Set(name, amounts.nodes);
+  for (const auto* name : {"SLURM_NODEID", "SLURM_PROCID", "SLURM_LOCALID", "SLURM_GTIDS"})
     env->Set(name, std::int64_t{0});
-  }
-  env->Set("SLURM_CPUS_ON_NODE", spec.amounts.cpus);
-  env->Set("SLURM_JOB_CPUS_PER_NODE", spec.amounts.cpus);
-  env->Set("SLURM_TASKS_PER_NODE", spec.amounts.tasks);
+  env->Set("SLURM_PRIO_PROCESS", std::int64_t{0});
+  env->Set("SLURM_CPUS_ON_NODE", amounts.cpus);
+  env->Set("SLURM_JOB_CPUS_PER_NODE", CpusText(amounts));
+  env->Set("SLURM_TASKS_PER_NODE", TasksText(amounts));
+}
+
+// Sets a variable to the field's number or text, if it has one.
+void SetIfAsked(const json::object& asked, const char* field, const char* variable,
+                Environment* env) {
+  const json::value* value = asked.if_contains(field);
+  if (value == nullptr || value->is_null()) return;
+  if (value->is_int64()) env->Set(variable, value->get_int64());
+  if (value->is_string() && !value->get_string().empty())
+    env->Set(variable, std::string_view(value->get_string()));
 }
 
 // Variables that are set only if the option was given.
-void SetAsked(const json::object& asked, const BatchSpec& spec, Environment* env) {
-  if (asked.contains("tasks") || asked.contains("tasksPerNode")) {
-    env->Set("SLURM_NTASKS", spec.amounts.tasks);
-    env->Set("SLURM_NPROCS", spec.amounts.tasks);
+void SetAsked(const json::object& asked, const BatchAmounts& amounts, Environment* env) {
+  for (const char* field : {"tasks", "tasksPerNode", "tasksPerGpu"}) {
+    if (!asked.contains(field)) continue;
+    env->Set("SLURM_NTASKS", amounts.tasks);
+    env->Set("SLURM_NPROCS", amounts.tasks);
   }
-  if (const auto per_node = IntegerAt(asked, "tasksPerNode"))
-    env->Set("SLURM_NTASKS_PER_NODE", *per_node);
-  if (asked.contains("cpusPerTask")) env->Set("SLURM_CPUS_PER_TASK", spec.amounts.cpus_per_task);
+  SetIfAsked(asked, "tasksPerNode", "SLURM_NTASKS_PER_NODE", env);
+  SetIfAsked(asked, "tasksPerCore", "SLURM_NTASKS_PER_CORE", env);
+  SetIfAsked(asked, "tasksPerSocket", "SLURM_NTASKS_PER_SOCKET", env);
+  SetIfAsked(asked, "tasksPerGpu", "SLURM_NTASKS_PER_GPU", env);
+  SetIfAsked(asked, "cpusPerGpu", "SLURM_CPUS_PER_GPU", env);
+  SetIfAsked(asked, "tresPerTask", "SLURM_TRES_PER_TASK", env);
+  if (asked.contains("cpusPerTask")) env->Set("SLURM_CPUS_PER_TASK", amounts.cpus_per_task);
   constexpr std::int64_t kMegabyte = 1 << 20;
-  if (asked.contains("memoryPerCpu")) {
-    env->Set("SLURM_MEM_PER_CPU",
-             spec.amounts.memory_bytes / std::max<std::int64_t>(1, spec.amounts.cpus) / kMegabyte);
-  } else if (spec.amounts.memory_bytes > 0) {
-    env->Set("SLURM_MEM_PER_NODE", spec.amounts.memory_bytes / kMegabyte);
+  if (amounts.memory_per_cpu_bytes > 0) {
+    env->Set("SLURM_MEM_PER_CPU", amounts.memory_per_cpu_bytes / kMegabyte);
+  } else if (asked.contains("memoryPerGpu") && amounts.gpus > 0) {
+    env->Set("SLURM_MEM_PER_GPU", amounts.memory_bytes / amounts.gpus / kMegabyte);
+  } else if (amounts.memory_bytes > 0) {
+    env->Set("SLURM_MEM_PER_NODE", amounts.memory_bytes / kMegabyte);
   }
-  if (spec.amounts.gpus == 0) return;
-  env->Set("SLURM_GPUS_ON_NODE", spec.amounts.gpus);
-  if (asked.contains("gpus")) env->Set("SLURM_GPUS", spec.amounts.gpus);
-  if (asked.contains("gpusPerNode") || asked.contains("gres"))
-    env->Set("SLURM_GPUS_PER_NODE", spec.amounts.gpus);
-  if (asked.contains("gpusPerTask"))
-    env->Set("SLURM_GPUS_PER_TASK", spec.amounts.gpus / spec.amounts.tasks);
+  SetIfAsked(asked, "gpus", "SLURM_GPUS", env);
+  SetIfAsked(asked, "gpusPerNode", "SLURM_GPUS_PER_NODE", env);
+  SetIfAsked(asked, "gpusPerTask", "SLURM_GPUS_PER_TASK", env);
+  SetIfAsked(asked, "gpusPerSocket", "SLURM_GPUS_PER_SOCKET", env);
+  if (amounts.gpus == 0) return;
+  env->Set("SLURM_GPUS_ON_NODE", amounts.gpus);
+  if (!asked.contains("gpusPerNode") && asked.contains("gres"))
+    env->Set("SLURM_GPUS_PER_NODE", amounts.gpus);
 }
 
-// The GPUs numbered from 0, as a job sees them under a Slurm that confines devices.
-void SetDevices(const BatchSpec& spec, Environment* env) {
-  if (spec.amounts.gpus == 0) return;
+// Options that are kept by name and have a variable.
+void SetKept(const BatchSpec& read, Environment* env) {
+  static constexpr std::pair<std::string_view, std::string_view> kVariables[] = {
+      {"hint", "SLURM_HINT"},
+      {"distribution", "SLURM_DISTRIBUTION"},
+      {"gpu-bind", "SLURM_GPU_BIND"},
+      {"gpu-freq", "SLURM_GPU_FREQ"},
+      {"cpu-freq", "SLURM_CPU_FREQ_REQ"},
+      {"mem-bind", "SLURM_MEM_BIND"},
+      {"tres-bind", "SLURM_TRES_BIND"},
+      {"profile", "SLURM_PROFILE"},
+      {"threads-per-core", "SLURM_THREADS_PER_CORE"}};
+  for (const auto& [name, value] : read.how) {
+    for (const auto& [option, variable] : kVariables) {
+      if (option == name) env->Set(variable, value);
+    }
+    if (name == "overcommit") env->Set("SLURM_OVERCOMMIT", 1);
+    if (name == "no-kill" && value != "off") env->Set("SLURM_NO_KILL", 1);
+    if (name == "distribution" && value.starts_with("plane=")) {
+      env->Set("SLURM_DISTRIBUTION", "plane");
+      env->Set("SLURM_DIST_PLANESIZE", value.substr(6));
+    }
+  }
+  if (!read.umask.empty()) env->Set("SLURM_UMASK", read.umask);
+}
+
+// The components of a heterogeneous job, each under the number of its group.
+void SetComponents(const JobRecord& job, const BatchSpec& read, Environment* env) {
+  if (read.components.empty()) return;
+  const std::vector<std::vector<std::string>> hosts = HostGroups(job, read);
+  env->Set("SLURM_HET_SIZE", static_cast<std::int64_t>(hosts.size()));
+  for (std::size_t i = 0; i < hosts.size(); ++i) {
+    const BatchAmounts& amounts = AmountsOf(read, i);
+    const auto set = [&](const char* name, const auto& value) {
+      env->Set(std::string(name) + "_HET_GROUP_" + std::to_string(i), value);
+    };
+    set("SLURM_JOB_ID", job.id.value + static_cast<std::int64_t>(i));
+    set("SLURM_JOB_NODELIST", HostListText(hosts[i]));
+    set("SLURM_JOB_NUM_NODES", std::int64_t{amounts.nodes});
+    set("SLURM_NNODES", std::int64_t{amounts.nodes});
+    set("SLURM_JOB_CPUS_PER_NODE", CpusText(amounts));
+    set("SLURM_TASKS_PER_NODE", TasksText(amounts));
+    set("SLURM_NTASKS", std::int64_t{amounts.tasks});
+    set("SLURM_CPUS_PER_TASK", std::int64_t{amounts.cpus_per_task});
+    set("SLURM_JOB_PARTITION", job.local_queue);
+    if (amounts.memory_bytes > 0) set("SLURM_MEM_PER_NODE", amounts.memory_bytes >> 20);
+  }
+}
+
+// The GPUs numbered from 0. A member that gives devices by index sets its own numbers.
+void SetDevices(const BatchAmounts& amounts, Environment* env) {
+  if (amounts.gpus == 0) return;
   std::string devices;
-  for (std::int64_t i = 0; i < spec.amounts.gpus; ++i) {
+  for (std::int64_t i = 0; i < amounts.gpus; ++i) {
     if (i > 0) devices.push_back(',');
     devices += std::to_string(i);
   }
-  for (const auto* name : {"CUDA_VISIBLE_DEVICES", "SLURM_JOB_GPUS"}) env->Set(name, devices);
+  for (const auto* name :
+       {"CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL", "SLURM_JOB_GPUS"})
+    env->Set(name, devices);
 }
 
 // The task's place in its array. The step is the difference of the first two indexes.
@@ -202,7 +303,7 @@ std::string ExpandPattern(std::string_view pattern, const JobRecord& job) {
       i = at;
       continue;
     }
-    constexpr std::string_view kKnown = "jJAabxuNntsr";
+    constexpr std::string_view kKnown = "jJAabxuNntsrS";
     if (at >= pattern.size() || kKnown.find(pattern[at]) == std::string_view::npos) {
       out.push_back('%');
       continue;
@@ -216,16 +317,53 @@ std::string ExpandPattern(std::string_view pattern, const JobRecord& job) {
   return out;
 }
 
-// The script's own variables come first, so that SLURM_* replaces an equal name.
-json::array BatchEnvironment(const JobRecord& job, const json::object& spec,
-                             const BatchSpec& read) {
+std::string RunLengths(const std::vector<std::int64_t>& numbers) {
+  std::string text;
+  for (std::size_t i = 0; i < numbers.size();) {
+    std::size_t end = i;
+    while (end < numbers.size() && numbers[end] == numbers[i]) ++end;
+    if (!text.empty()) text.push_back(',');
+    text += std::to_string(numbers[i]);
+    if (end - i > 1) text += "(x" + std::to_string(end - i) + ")";
+    i = end;
+  }
+  return text;
+}
+
+// The first component's hosts are the job's. Those of the others have the names that the pods of a
+// JobSet have.
+std::vector<std::vector<std::string>> HostGroups(const JobRecord& job, const BatchSpec& read) {
+  std::vector<std::vector<std::string>> groups = {HostsOf(job)};
+  for (std::size_t i = 0; i < read.components.size(); ++i) {
+    std::vector<std::string>& hosts = groups.emplace_back();
+    const std::string stem = job.name + "-component-" + std::to_string(i + 1) + "-0-";
+    for (std::int32_t k = 0; k < read.components[i].nodes; ++k)
+      hosts.push_back(stem + std::to_string(k));
+  }
+  return groups;
+}
+
+// The script's own variables come first, so that SLURM_* replaces an equal name. Functions are not
+// variables: the command that runs the script has them (batch_script.cc).
+json::array BatchEnvironment(const JobRecord& job, const json::object& spec, const BatchSpec& read,
+                             std::size_t component) {
   Environment env;
-  for (const auto& variable : ObjectOrEmpty(spec, "environment"))
-    env.Set(std::string_view(variable.key()), std::string_view(variable.value().as_string()));
+  for (const auto& variable : ObjectOrEmpty(spec, "environment")) {
+    if (!IsShellFunction(variable.key()))
+      env.Set(std::string_view(variable.key()), std::string_view(variable.value().as_string()));
+  }
+  const json::array& components = ArrayOrEmpty(spec, "components");
+  static const json::object kNothing;
+  const json::object& asked = component == 0 ? spec
+                              : components[component - 1].is_object()
+                                  ? components[component - 1].get_object()
+                                  : kNothing;
   SetIdentity(job, read, spec, &env);
-  SetNode(job, read, &env);
-  SetAsked(spec, read, &env);
-  SetDevices(read, &env);
+  SetNodes(AmountsOf(read, component), HostGroups(job, read)[component], &env);
+  SetAsked(asked, AmountsOf(read, component), &env);
+  SetKept(read, &env);
+  SetDevices(AmountsOf(read, component), &env);
+  SetComponents(job, read, &env);
   SetArray(job, &env);
   return env.Take();
 }

@@ -9,6 +9,7 @@
 #include "schedd/base/names.h"
 #include "schedd/shapes/batch/batch_directives.h"
 #include "schedd/shapes/batch/batch_spec.h"
+#include "schedd/shapes/batch/batch_times.h"
 #include "schedd/shapes/batch/sbatch_options.h"
 #include "schedd/shapes/parts/job_placement.h"
 #include "schedd/shapes/parts/metadata.h"
@@ -17,40 +18,8 @@
 namespace muster::shapes {
 namespace {
 
-// Groups of fields: an explicit field of a group removes all of the script's directives of that
-// group, because two fields of one group contradict each other.
-constexpr std::string_view kMemory[] = {"memoryPerNode", "memoryPerCpu"};
-constexpr std::string_view kGpus[] = {"gres", "gpus", "gpusPerNode", "gpusPerTask"};
-constexpr std::string_view kCpus[] = {"tasks", "tasksPerNode", "cpusPerTask"};
-
-template <std::size_t N>
-bool HasAny(const json::object& object, const std::string_view (&names)[N]) {
-  return std::any_of(std::begin(names), std::end(names),
-                     [&](std::string_view name) { return object.contains(name); });
-}
-template <std::size_t N>
-void EraseAll(json::object* object, const std::string_view (&names)[N]) {
-  for (const auto name : names) object->erase(name);
-}
-
-// Adds the directives to the fields that the caller gave.
-void ApplyDirectives(json::object directives, json::object* fields) {
-  const auto* own = fields->if_contains("resources");
-  const bool amounts = own != nullptr && own->is_object();
-  const auto in_resources = [&](std::string_view name) {
-    return amounts && own->get_object().contains(name);
-  };
-  if (HasAny(*fields, kMemory) || in_resources("memory")) EraseAll(&directives, kMemory);
-  if (HasAny(*fields, kGpus) || in_resources("nvidia.com/gpu")) EraseAll(&directives, kGpus);
-  if (in_resources("cpu")) EraseAll(&directives, kCpus);
-  for (auto& directive : directives) {
-    if (directive.key() == "environment" && fields->contains("environment")) continue;
-    fields->emplace(directive.key(), std::move(directive.value()));  // an explicit field stays
-  }
-}
-
-// "queue" or "namespace/queue". A name that is too long for a label value becomes an annotation.
-Status SetQueue(std::string_view text, std::string_view ns, json::object* metadata) {
+// One partition: "queue" or "namespace/queue".
+Result<std::string> PartitionName(std::string_view text, std::string_view ns) {
   const std::size_t slash = text.find('/');
   if (slash != std::string_view::npos) {
     if (text.substr(0, slash) != ns) {
@@ -59,19 +28,32 @@ Status SetQueue(std::string_view text, std::string_view ns, json::object* metada
     }
     text.remove_prefix(slash + 1);
   }
-  if (text.find(',') != std::string_view::npos) {
-    return InvalidField(
-        "queue", "a choice of several partitions is not supported by this version; name one");
-  }
   if (!IsDnsSubdomain(text))
     return InvalidField("queue", "invalid partition specified: " + Quoted(text));
-  const bool label = IsLabelValue(text);
-  json::object holder = {{kQueueKey, text}};
-  if (label) {
-    MakeObjectAt(*metadata, "labels")[kQueueKey] = text;
-  } else {
-    (*metadata)["annotations"] = std::move(holder);
+  return std::string(text);
+}
+
+// "a" or "a,b". A name that is too long for a label value becomes an annotation; of several the
+// first one is the queue, and the service chooses among those of the annotation.
+Status SetQueue(std::string_view text, std::string_view ns, json::object* metadata) {
+  std::string first, all;
+  std::size_t names = 0;
+  for (std::size_t from = 0; from <= text.size(); ++names) {
+    const std::size_t comma = std::min(text.find(',', from), text.size());
+    const auto name = PartitionName(text.substr(from, comma - from), ns);
+    if (!name.ok()) return name.error();
+    if (names == 0) first = *name;
+    all += (names == 0 ? "" : ",") + *name;
+    from = comma + 1;
   }
+  json::object annotations;
+  if (IsLabelValue(first)) {
+    MakeObjectAt(*metadata, "labels")[kQueueKey] = first;
+  } else {
+    annotations[kQueueKey] = first;
+  }
+  if (names > 1) annotations[kPartitionsKey] = all;
+  if (!annotations.empty()) (*metadata)["annotations"] = std::move(annotations);
   return Done{};
 }
 
@@ -119,16 +101,32 @@ Error WithRequestPaths(Error error) {
   return error;
 }
 
-}  // namespace
-
-Result<json::value> BatchScriptManifest(const json::object& request, std::string_view ns) {
-  json::object fields = request;
+// The fields of the script's directives. An allocation has no script.
+Result<json::object> DirectivesOf(const json::object& fields) {
   const auto* script = fields.if_contains("script");
-  if (script == nullptr || script->is_null()) return InvalidField("script", "is required");
+  const auto* allocation = fields.if_contains("allocationOnly");
+  const bool absent = script == nullptr || script->is_null();
+  if (absent && allocation != nullptr && *allocation == json::value(true)) return json::object();
+  if (absent) return InvalidField("script", "is required");
   if (!script->is_string()) return InvalidField("script", "must be a string");
   const auto words = DirectiveWords(script->get_string());
   if (!words.ok()) return words.error();
-  auto directives = FieldsOfDirectives(*words);
+  return FieldsOfDirectives(*words);
+}
+
+// Slurm's notation of a point in time becomes RFC 3339; what is malformed is left for the reader.
+void ResolvePoint(std::string_view name, WallTime now, json::object* fields) {
+  auto* field = fields->if_contains(name);
+  if (field == nullptr || !field->is_string()) return;
+  if (const auto point = ParseSlurmPoint(field->get_string(), now)) *field = FormatRfc3339(*point);
+}
+
+}  // namespace
+
+Result<json::value> BatchScriptManifest(const json::object& request, std::string_view ns,
+                                        WallTime now) {
+  json::object fields = request;
+  auto directives = DirectivesOf(fields);
   if (!directives.ok()) return directives.error();
   if (auto* qos = fields.if_contains("qos")) {  // another name for priorityClass
     if (fields.contains("priorityClass"))
@@ -136,7 +134,10 @@ Result<json::value> BatchScriptManifest(const json::object& request, std::string
     fields["priorityClass"] = std::move(*qos);
     fields.erase("qos");
   }
-  ApplyDirectives(std::move(directives).value(), &fields);
+  OverlaySbatchFields(std::move(directives).value(), &fields);
+  for (const char* point : {"begin", "deadline"}) ResolvePoint(point, now, &fields);
+  if (fields.contains("wholeNode"))
+    return InvalidField("wholeNode", "unknown field; ask for whole nodes by `exclusive`");
 
   json::object metadata = {{"namespace", ns}};
   const auto queue = TakeText(&fields, "queue");

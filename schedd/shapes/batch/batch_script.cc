@@ -1,7 +1,12 @@
-// The ops of kind BatchScript (shape_ops.h): one pod set `main` of one pod that runs the script
-// once (rule B8). On a member cluster it is a Job whose pod mounts the script from a ConfigMap;
-// both are rendered by Prepare. The Job never retries (backoffLimit 0): a script that fails is a
-// failed job, as in Slurm.
+// The ops of kind BatchScript (shape_ops.h). Each node is a pod of pod set `main`, which is admitted
+// as a gang; the script runs once, in the first pod (rule B8). Components of a heterogeneous job are
+// further pod sets.
+//
+// On a member cluster a script of one node is a Job with one pod, of several an Indexed Job that has
+// succeeded when its first pod has; a heterogeneous job is a JobSet with a replicated job for each
+// component. The Job never retries (backoffLimit 0): a script that fails is a failed job, as in
+// Slurm. Dependents are the ConfigMap with the script and, for several nodes, the headless Service
+// under whose name their hosts resolve.
 //
 // The command does not name the mounted file directly, because a member cluster of local processes
 // has no mounts: it tells the pod by an environment variable where the volume is.
@@ -19,12 +24,15 @@ namespace {
 
 constexpr char kVolume[] = "muster-batch";
 constexpr char kMountPath[] = "/tmp/muster-batch";
-constexpr char kScriptKey[] = "script";
+constexpr char kScriptKey[] = "slurm_script";  // how a script's $0 ends under Slurm
 constexpr int kExecutable = 0755;
 constexpr std::int64_t kMegabyte = 1 << 20;
+constexpr char kMainSet[] = "main";
 
-// Runs the script with its arguments; the variable is set where volumes are not mounted.
-constexpr char kRun[] = "exec \"${MUSTER_VOLUME_MUSTER_BATCH:-/tmp/muster-batch}/script\" \"$@\"";
+// The pod set of a component; 0 is the one that runs the script.
+std::string ComponentName(std::size_t index) {
+  return index == 0 ? std::string(kMainSet) : "component-" + std::to_string(index);
+}
 
 // The fields that squeue and sacct show.
 std::shared_ptr<const BatchDetails> Details(const BatchSpec& spec) {
@@ -37,13 +45,64 @@ std::shared_ptr<const BatchDetails> Details(const BatchSpec& spec) {
   if (!details->std_err.empty() && details->std_err[0] != '/' && !spec.work_dir.empty()) {
     details->std_err = spec.work_dir + "/" + details->std_err;
   }
+  details->std_in = spec.input;
   details->comment = spec.comment;
+  details->nodes = spec.amounts.nodes;
+  details->max_nodes = spec.amounts.max_nodes;
   details->tasks = spec.amounts.tasks;
   details->cpus_per_task = spec.amounts.cpus_per_task;
+  details->tasks_per_node = spec.amounts.tasks_per_node;
   details->mem_per_node_mb = (spec.amounts.memory_bytes + kMegabyte - 1) / kMegabyte;
+  details->mem_per_cpu_mb = (spec.amounts.memory_per_cpu_bytes + kMegabyte - 1) / kMegabyte;
   details->gres = spec.gres;
   details->requeue = spec.requeue;
+  details->features = spec.features;
+  details->required_nodes = spec.required_nodes;
+  details->excluded_nodes = spec.excluded_nodes;
+  details->licenses = spec.licenses;
+  details->reservation = spec.reservation;
+  details->wckey = spec.wckey;
+  details->mail_user = spec.mail_user;
+  details->mail_events = spec.mail_events;
+  details->submit_line = spec.submit_line;
+  details->warning = spec.warning;
+  details->time_min_s = spec.time_min_s;
+  details->exclusive = spec.amounts.whole_cpus;
+  details->allocation_only = spec.allocation_only;
+  details->how = spec.how;
+  for (std::size_t i = 0; i < spec.components.size(); ++i) {
+    const BatchAmounts& one = spec.components[i];
+    details->components.push_back(
+        {ComponentName(i + 1), one.nodes, one.tasks, one.cpus_per_task});
+  }
   return details;
+}
+
+// One pod for each node. Licences count as quota only: no member has any.
+PodSet PodSetOf(std::string name, const BatchAmounts& amounts) {
+  PodSet pods;
+  pods.name = std::move(name);
+  pods.count = amounts.nodes;
+  pods.requests = amounts.requests;
+  AddAmounts(&pods.requests, amounts.licenses);
+  if (!amounts.gpu_type.empty()) {
+    auto constraints = std::make_shared<SchedulingConstraints>();
+    constraints->node_selector.emplace(kGpuTypeLabel, amounts.gpu_type);
+    pods.constraints = std::move(constraints);
+  }
+  return pods;
+}
+
+// "a,b" of the annotation; empty if it is absent.
+std::vector<std::string> ReadPartitions(const Field& annotation) {
+  std::vector<std::string> names;
+  std::string_view text = annotation.StringOr("");
+  while (!text.empty()) {
+    const std::size_t comma = std::min(text.find(','), text.size());
+    names.emplace_back(text.substr(0, comma));
+    text.remove_prefix(std::min(comma + 1, text.size()));
+  }
+  return names;
 }
 
 // The shorter of --time and the label max-exec-time-seconds is the job's time limit.
@@ -60,11 +119,11 @@ void Parse(const Field& root, ParsedJob* job) {
   job->hold = spec.hold;
   if (!spec.account.empty()) job->expected_cluster_queue = spec.account;
   job->batch = Details(spec);
-  PodSet main;
-  main.name = "main";
-  main.count = 1;
-  main.requests = spec.amounts.requests;
-  job->pod_sets.push_back(std::move(main));
+  if (spec.state != BatchState{}) job->batch_state = std::make_shared<const BatchState>(spec.state);
+  job->queue_choices = ReadPartitions(root["metadata"]["annotations"].Named(kPartitionsKey));
+  job->pod_sets.push_back(PodSetOf(ComponentName(0), spec.amounts));
+  for (std::size_t i = 0; i < spec.components.size(); ++i)
+    job->pod_sets.push_back(PodSetOf(ComponentName(i + 1), spec.components[i]));
 }
 
 // Limits equal requests, as in a Slurm that confines jobs.
@@ -75,14 +134,61 @@ json::object Resources(const ResourceList& requests) {
   return {{"requests", amounts}, {"limits", amounts}};
 }
 
-// Dollars in arguments are doubled, because Kubernetes expands $(NAME) in a command.
-json::array Command(const json::object& spec) {
-  json::array command = {"/bin/sh", "-c", kRun, kScriptKey};
-  for (const auto& argument : ArrayOrEmpty(spec, "arguments")) {
-    std::string text;
-    for (const char c : argument.as_string()) text.append(c == '$' ? 2 : 1, c);
-    command.push_back(json::string(text));
+// Dollars are doubled, because Kubernetes expands $(NAME) in a command.
+json::string WithoutExpansion(std::string_view text) {
+  json::string out;
+  for (const char c : text) out.append(c == '$' ? 2 : 1, c);
+  return out;
+}
+
+// In single quotes for the shell.
+std::string ShellQuoted(std::string_view text) {
+  std::string out = "'";
+  for (const char c : text) {
+    if (c == '\'')
+      out += "'\\''";
+    else
+      out.push_back(c);
   }
+  return out + "'";
+}
+
+// What the first pod's shell runs. Exported functions of bash are put into the environment by env:
+// their names are no names of variables, so neither a pod nor a plain shell can carry them.
+std::string RunText(const json::object& own, const BatchSpec& spec, bool runs_script) {
+  constexpr std::string_view kAgent = "\"${MUSTER_STEP_AGENT:-muster-step-agent}\"";
+  if (!runs_script) return "exec " + std::string(kAgent) + " serve";
+  std::string text;
+  if (spec.amounts.nodes > 1)
+    text += "[ \"${JOB_COMPLETION_INDEX:-0}\" = 0 ] || exec " + std::string(kAgent) + " serve\n";
+  if (!spec.umask.empty()) text += "umask " + spec.umask + "\n";
+  text +=
+      "SLURM_TASK_PID=$$ SLURM_JOB_START_TIME=$(date +%s)\n"
+      ": \"${SLURM_JOB_UID:=$(id -u)}\" \"${SLURM_JOB_GID:=$(id -g)}\"\n"
+      "export SLURM_TASK_PID SLURM_JOB_START_TIME SLURM_JOB_UID SLURM_JOB_GID\n";
+  if (spec.time_limit_s > 0) {
+    text += "export SLURM_JOB_END_TIME=$((SLURM_JOB_START_TIME+" +
+            std::to_string(spec.time_limit_s) + "))\n";
+  }
+  text += "exec ";
+  std::string functions;
+  for (const auto& variable : ObjectOrEmpty(own, "environment")) {
+    const std::string_view name = variable.key();
+    if (!IsShellFunction(name)) continue;
+    functions += " " + ShellQuoted(std::string(name) + "=" +
+                                   std::string(std::string_view(variable.value().as_string())));
+  }
+  if (!functions.empty()) text += "env" + functions + " ";
+  if (spec.allocation_only) return text + std::string(kAgent) + " allocation";
+  return text + "\"${MUSTER_VOLUME_MUSTER_BATCH:-/tmp/muster-batch}/" + kScriptKey + "\" \"$@\"";
+}
+
+json::array Command(const json::object& own, const BatchSpec& spec, bool runs_script) {
+  json::array command = {"/bin/sh", "-c", WithoutExpansion(RunText(own, spec, runs_script)),
+                         kScriptKey};
+  if (!runs_script) return command;
+  for (const auto& argument : ArrayOrEmpty(own, "arguments"))
+    command.push_back(WithoutExpansion(argument.as_string()));
   return command;
 }
 
@@ -97,23 +203,132 @@ json::object StreamAnnotations(const BatchSpec& spec, const JobRecord& job) {
   return annotations;
 }
 
-json::object PodSpec(const json::object& own, const BatchSpec& spec, const RenderContext& context,
-                     const std::string& config_map) {
+// The names of the hosts of one component, joined by commas.
+std::string Joined(const std::vector<std::string>& hosts) {
+  std::string text;
+  for (const std::string& host : hosts) text += (text.empty() ? "" : ",") + host;
+  return text;
+}
+
+// What a member cluster of local processes needs to know of a batch script's pod.
+json::object PodAnnotations(const json::object& own, const BatchSpec& spec,
+                            const RenderContext& context, std::size_t component,
+                            bool runs_script) {
+  const std::vector<std::vector<std::string>> groups = HostGroups(context.job, spec);
+  json::object annotations =
+      runs_script ? StreamAnnotations(spec, context.job) : json::object();
+  annotations["muster.io/batch"] = "true";
+  annotations["muster.io/hosts"] = Joined(groups[component]);
+  if (groups.size() > 1) {
+    std::vector<std::string> all;
+    for (const auto& group : groups) all.insert(all.end(), group.begin(), group.end());
+    annotations["muster.io/all-hosts"] = Joined(all);
+  }
+  if (!spec.umask.empty()) annotations["muster.io/umask"] = spec.umask;
+  if (const json::object& limits = ObjectOrEmpty(own, "limits"); !limits.empty())
+    annotations["muster.io/limits"] = WriteJson(limits);
+  if (spec.warning.signal > 0) {
+    annotations["muster.io/signal"] = (spec.warning.batch_only ? "B:" : "") +
+                                      std::to_string(spec.warning.signal) + "@" +
+                                      std::to_string(spec.warning.seconds_before);
+  }
+  if (spec.time_limit_s > 0)
+    annotations["muster.io/time-limit-s"] = std::to_string(spec.time_limit_s);
+  return annotations;
+}
+
+// The pod template of one component.
+json::object TemplateOf(const json::object& own, const BatchSpec& spec,
+                        const RenderContext& context, std::size_t component,
+                        const std::string& config_map) {
   const JobRecord& job = context.job;
+  const BatchAmounts& amounts = component == 0 ? spec.amounts : spec.components[component - 1];
+  const bool runs_script = component == 0;
   const json::string image(context.image.empty() ? kHostImage : context.image);
-  json::object mount = {{"name", kVolume}, {"mountPath", kMountPath}, {"readOnly", true}};
   json::object container = {{"name", kBatchContainer},
                             {"image", image},
-                            {"command", Command(own)},
-                            {"env", BatchEnvironment(job, own, spec)},
-                            {"resources", Resources(spec.amounts.requests)},
-                            {"volumeMounts", json::array{std::move(mount)}}};
+                            {"command", Command(own, spec, runs_script)},
+                            {"env", BatchEnvironment(job, own, spec, component)},
+                            {"resources", Resources(amounts.requests)}};
   if (!spec.work_dir.empty()) container["workingDir"] = spec.work_dir;
-  json::object volume = {{"name", kVolume},
-                         {"configMap", {{"name", config_map}, {"defaultMode", kExecutable}}}};
-  return {{"restartPolicy", "Never"},
-          {"containers", json::array{std::move(container)}},
-          {"volumes", json::array{std::move(volume)}}};
+  json::object pod = {{"restartPolicy", "Never"}};
+  if (!spec.allocation_only) {
+    json::object mount = {{"name", kVolume}, {"mountPath", kMountPath}, {"readOnly", true}};
+    container["volumeMounts"] = json::array{std::move(mount)};
+    json::object volume = {{"name", kVolume},
+                           {"configMap", {{"name", config_map}, {"defaultMode", kExecutable}}}};
+    pod["volumes"] = json::array{std::move(volume)};
+  }
+  pod["containers"] = json::array{std::move(container)};
+  if (!amounts.gpu_type.empty())
+    pod["nodeSelector"] = json::object{{kGpuTypeLabel, amounts.gpu_type}};
+  const std::string service = RemoteObjectOf(job).name;
+  const bool gang = amounts.nodes > 1 || !spec.components.empty();
+  if (gang) {
+    // Short names of the job's hosts are looked up below its Service.
+    const std::string domain = service + "." + job.ns + ".svc.cluster.local";
+    pod["subdomain"] = service;
+    pod["dnsConfig"] = json::object{{"searches", json::array{json::string(domain)}}};
+  } else if (job.cluster.size() <= 63 && job.cluster.find('.') == std::string::npos) {
+    pod["hostname"] = job.cluster;
+  }
+  json::object annotations = PodAnnotations(own, spec, context, component, runs_script);
+  return {{"metadata", {{"annotations", std::move(annotations)}}}, {"spec", std::move(pod)}};
+}
+
+// The Job of one component. A Job of several pods is over when the first pod is.
+json::object JobSpecOf(const json::object& own, const BatchSpec& spec,
+                       const RenderContext& context, std::size_t component,
+                       const std::string& config_map) {
+  const BatchAmounts& amounts = component == 0 ? spec.amounts : spec.components[component - 1];
+  json::object job_spec = {{"parallelism", amounts.nodes},
+                           {"completions", amounts.nodes},
+                           {"backoffLimit", 0}};
+  if (amounts.nodes > 1 || component > 0) job_spec["completionMode"] = "Indexed";
+  if (amounts.nodes > 1 && component == 0) {
+    json::object first = {{"succeededIndexes", "0"}};
+    job_spec["successPolicy"] = json::object{{"rules", json::array{std::move(first)}}};
+  }
+  // The script's own limit (-t) only; the maximum execution time is enforced by Muster: README.md,
+  // "Time limits".
+  if (spec.time_limit_s > 0) job_spec["activeDeadlineSeconds"] = spec.time_limit_s;
+  job_spec["template"] = TemplateOf(own, spec, context, component, config_map);
+  return job_spec;
+}
+
+// A JobSet with one replicated job for each component; it is over when the first one is.
+json::object JobSetSpecOf(const json::object& own, const BatchSpec& spec,
+                          const RenderContext& context, const std::string& config_map) {
+  json::array jobs;
+  for (std::size_t i = 0; i <= spec.components.size(); ++i) {
+    json::object job_template = {{"spec", JobSpecOf(own, spec, context, i, config_map)}};
+    jobs.push_back(json::object{{"name", ComponentName(i)},
+                                {"replicas", 1},
+                                {"template", std::move(job_template)}});
+  }
+  json::object success = {{"operator", "All"},
+                          {"targetReplicatedJobs", json::array{json::string(kMainSet)}}};
+  return {{"suspend", context.suspended},
+          {"successPolicy", std::move(success)},
+          {"failurePolicy", json::object{{"maxRestarts", 0}}},
+          {"network", json::object{{"enableDNSHostnames", true},
+                                   {"subdomain", RemoteObjectOf(context.job).name}}},
+          {"replicatedJobs", std::move(jobs)}};
+}
+
+// The Service without an address under which the hosts of a job of several nodes are found. A
+// JobSet makes its own.
+RenderedObject HostsService(const JobRecord& job) {
+  const std::string name = RemoteObjectOf(job).name;
+  json::object selector = {{kJobUidLabel, job.uid.ToString()}};
+  json::object spec = {{"clusterIP", "None"},
+                       {"publishNotReadyAddresses", true},
+                       {"selector", std::move(selector)}};
+  json::object service = {{"apiVersion", "v1"},
+                          {"kind", "Service"},
+                          {"metadata", {{"name", name}, {"namespace", job.ns}}},
+                          {"spec", std::move(spec)}};
+  return {"v1", "Service", job.ns, name, std::move(service)};
 }
 
 // The manifest has no pod template: a script refers to no other object by itself.
@@ -122,30 +337,33 @@ void VisitTemplates(json::object&, const TemplateVisitor&) {}
 // Replaces the manifest by the Job and adds the ConfigMap with the script to `dependents`.
 void Prepare(json::object& manifest, const RenderContext& context,
              std::vector<RenderedObject>* dependents) {
-  const json::value copy = manifest;
+  const JobRecord& job = context.job;
+  json::value copy = manifest;
+  json::object& stored = copy.as_object()["spec"].as_object();
+  stored = WithChangedFields(stored, BatchStateOf(job).changed_spec);
   Problems problems;
   const BatchSpec spec = ReadBatchSpec(Field(copy, &problems)["spec"]);
-  const json::object& own = copy.at("spec").as_object();
-  const std::string config_map = RemoteObjectOf(context.job).name + "-script";
-  json::object pod = PodSpec(own, spec, context, config_map);
-  json::object job_spec = {{"parallelism", 1},
-                           {"completions", 1},
-                           {"backoffLimit", 0},
-                           {"suspend", context.suspended},
-                           {"template",
-                            {{"metadata", {{"annotations", StreamAnnotations(spec, context.job)}}},
-                             {"spec", std::move(pod)}}}};
-  // The script's own limit (-t) only; the maximum execution time is enforced by Muster: README.md,
-  // "Time limits".
-  if (spec.time_limit_s > 0) job_spec["activeDeadlineSeconds"] = spec.time_limit_s;
-  json::object data = {{kScriptKey, own.at("script")}};
-  json::object map = {{"apiVersion", "v1"},
-                      {"kind", "ConfigMap"},
-                      {"metadata", {{"name", config_map}, {"namespace", context.job.ns}}},
-                      {"data", std::move(data)}};
-  dependents->push_back({"v1", "ConfigMap", context.job.ns, config_map, std::move(map)});
+  const json::object& own = stored;
+  const std::string config_map = RemoteObjectOf(job).name + "-script";
+  if (!spec.allocation_only) {
+    json::object data = {{kScriptKey, own.at("script")}};
+    json::object map = {{"apiVersion", "v1"},
+                        {"kind", "ConfigMap"},
+                        {"metadata", {{"name", config_map}, {"namespace", job.ns}}},
+                        {"data", std::move(data)}};
+    dependents->push_back({"v1", "ConfigMap", job.ns, config_map, std::move(map)});
+  }
+  if (!spec.components.empty()) {
+    manifest["apiVersion"] = "jobset.x-k8s.io/v1alpha2";
+    manifest["kind"] = "JobSet";
+    manifest["spec"] = JobSetSpecOf(own, spec, context, config_map);
+    return;
+  }
+  if (spec.amounts.nodes > 1) dependents->push_back(HostsService(job));
   manifest["apiVersion"] = "batch/v1";
   manifest["kind"] = "Job";
+  json::object job_spec = JobSpecOf(own, spec, context, 0, config_map);
+  job_spec["suspend"] = context.suspended;
   manifest["spec"] = std::move(job_spec);
 }
 

@@ -8,7 +8,10 @@
 #include "schedd/base/limits.h"
 #include "schedd/base/names.h"
 #include "schedd/shapes/batch/batch_directives.h"
-#include "schedd/shapes/batch/array_spec.h"
+#include "schedd/shapes/batch/batch_dependency.h"
+#include "schedd/shapes/batch/sbatch_table.h"
+#include "schedd/shapes/batch/sbatch_values.h"
+#include "schedd/text/json.h"
 
 namespace muster::shapes {
 namespace {
@@ -28,20 +31,104 @@ std::string ReadLine(const Field& field, std::size_t max_bytes) {
 }
 
 // A number is in minutes, as in sbatch; a text is in Slurm's notation.
-std::int64_t ReadTimeLimit(const Field& field) {
+std::int64_t ReadTimeLimit(const Field& field, const char* option) {
   if (!field.present()) return 0;
   if (field.value()->is_int64()) return field.Int(0, kMinutesMax).value_or(0) * 60;
   const auto seconds = ParseSlurmTime(field.StringOr(""));
-  if (!seconds) field.Fail("Invalid --time specification");
+  if (!seconds) field.Fail(std::string("Invalid --") + option + " specification");
   return seconds.value_or(0);
 }
 
-// Names as POSIX shells accept them, and values as text.
+// A point in time; the client and the service have resolved Slurm's notation.
+std::optional<WallTime> ReadPoint(const Field& field, const char* option) {
+  const std::string text(field.StringOr(""));
+  if (text.empty()) return std::nullopt;
+  WallTime point;
+  if (ParseRfc3339(text, &point)) return point;
+  field.Fail(std::string("Invalid --") + option + " specification");
+  return std::nullopt;
+}
+
+// Options that are kept by name; each must be one of the table.
+void ReadHow(const Field& how, BatchSpec* read) {
+  constexpr std::size_t kHowBytes = 1024;
+  for (const auto& [name, value] : how.Members()) {
+    if (FindSbatchOption(name) == nullptr) value.Fail("is no option of sbatch");
+    read->how.emplace_back(std::string(name), ReadLine(value, kHowBytes));
+  }
+}
+
+// "0022": an octal number.
+std::string ReadUmask(const Field& field) {
+  const std::string text(field.StringOr(""));
+  if (text.empty()) return text;
+  if (text.size() > 4 || text.find_first_not_of("01234567") != std::string::npos)
+    field.Fail("must be an octal number of at most four digits");
+  return text;
+}
+
+// Soft limits by the names of setrlimit without RLIMIT_; -1 is unlimited.
+void CheckLimits(const Field& limits) {
+  static constexpr std::string_view kNames[] = {"AS",     "CORE",   "CPU",   "DATA",  "FSIZE",
+                                                "MEMLOCK", "NOFILE", "NPROC", "RSS",   "STACK"};
+  for (const auto& [name, value] : limits.Members()) {
+    if (std::find(std::begin(kNames), std::end(kNames), name) == std::end(kNames))
+      value.Fail("is no limit of a process");
+    (void)value.Int(-1);
+  }
+}
+
+// What a job begins with beside its amounts.
+void ReadState(const Field& spec, BatchSpec* read) {
+  const auto dependencies = ParseDependencies(spec["dependency"].StringOr(""));
+  if (!dependencies.ok()) {
+    spec["dependency"].Fail("Job dependency problem");
+  } else {
+    read->state.dependencies = dependencies->items;
+    read->state.any_dependency = dependencies->any;
+  }
+  read->state.kill_on_invalid_dependency = spec["killOnInvalidDependency"].BoolOr(false);
+  read->state.begin_at = ReadPoint(spec["begin"], "begin");
+  read->state.deadline = ReadPoint(spec["deadline"], "deadline");
+  constexpr std::int64_t kNiceMost = 2'147'483'645, kPriorityMost = 4'294'967'294;
+  read->state.nice = spec["nice"].Int(-kNiceMost, kNiceMost).value_or(0);
+  const auto priority = spec["priority"].Int(0, kPriorityMost);
+  read->hold = spec["hold"].BoolOr(false) || priority == 0;
+  if (priority && *priority > 0) read->state.own_priority = *priority;
+}
+
+// Further components of a heterogeneous job: amounts only.
+void ReadComponents(const Field& components, BatchSpec* read) {
+  constexpr std::size_t kComponentsMax = 128;
+  for (const Field& component : components.Elements()) {
+    component.OnlyMembers({"nodes", "tasks", "tasksPerNode", "tasksPerCore", "tasksPerSocket",
+                           "tasksPerGpu", "cpusPerTask", "cpusPerGpu", "memoryPerNode",
+                           "memoryPerCpu", "memoryPerGpu", "gres", "gpus", "gpusPerNode",
+                           "gpusPerTask", "gpusPerSocket", "tresPerTask", "exclusive", "how",
+                           "resources", "wholeNode"});
+    read->components.push_back(ReadBatchAmounts(component));
+  }
+  if (read->components.size() >= kComponentsMax)
+    components.Fail("a heterogeneous job has at most " + std::to_string(kComponentsMax) +
+                    " components");
+}
+
+// Names as POSIX shells accept them, and values as text. Exported functions of bash become words of
+// one command line, which bounds them.
 void CheckEnvironment(const Field& environment) {
+  constexpr std::size_t kFunctionsBytes = 96 << 10;
+  std::size_t functions = 0;
   for (const auto& [name, value] : environment.Members()) {
-    if (!IsEnvName(name)) value.Fail(std::string("a variable's name ") + kEnvNameRule);
+    const bool function = IsShellFunction(name);
+    if (!IsEnvName(name) && !function)
+      value.Fail(std::string("a variable's name ") + kEnvNameRule);
     if (!value.present()) value.Fail("must be a string, not null");
-    (void)value.String();
+    const auto text = value.String();
+    if (function && text) functions += name.size() + text->size();
+  }
+  if (functions > kFunctionsBytes) {
+    environment.Fail("the exported shell functions have " + std::to_string(functions) +
+                     " bytes; at most " + std::to_string(kFunctionsBytes) + " go along");
   }
 }
 
@@ -75,14 +162,22 @@ void CheckScript(const Field& script) {
 BatchSpec ReadBatchSpec(const Field& spec) {
   constexpr std::size_t kPathBytes = 4096;
   constexpr std::size_t kTextBytes = 1024;
-  spec.OnlyMembers({"script",    "jobName",      "command",     "account",       "nodes",
-                    "tasks",     "tasksPerNode", "cpusPerTask", "memoryPerNode", "memoryPerCpu",
-                    "gres",      "gpus",         "gpusPerNode", "gpusPerTask",   "resources",
-                    "timeLimit", "array",        "workDir",     "output",        "error",
-                    "input",     "openMode",     "environment", "arguments",     "hold",
-                    "requeue",   "comment",      "submitHost"});
+  spec.OnlyMembers(
+      {"script",         "jobName",       "command",       "account",        "nodes",
+       "tasks",          "tasksPerNode",  "tasksPerCore",  "tasksPerSocket", "tasksPerGpu",
+       "cpusPerTask",    "cpusPerGpu",    "memoryPerNode", "memoryPerCpu",   "memoryPerGpu",
+       "gres",           "gpus",          "gpusPerNode",   "gpusPerTask",    "gpusPerSocket",
+       "tresPerTask",    "exclusive",     "features",      "requiredNodes",  "excludedNodes",
+       "licenses",       "reservation",   "timeMin",       "signal",         "nice",
+       "priority",       "wckey",         "mailType",      "mailUser",       "how",
+       "umask",          "limits",        "submitLine",    "allocationOnly", "components",
+       "dependency",     "begin",         "deadline",      "killOnInvalidDependency",
+       "resources",      "timeLimit",     "array",         "workDir",        "output",
+       "error",          "input",         "openMode",      "environment",    "arguments",
+       "hold",           "requeue",       "comment",       "submitHost",     "wholeNode"});
   BatchSpec read;
-  CheckScript(spec["script"]);
+  read.allocation_only = spec["allocationOnly"].BoolOr(false);
+  if (!read.allocation_only) CheckScript(spec["script"]);
   read.command = ReadLine(spec["command"], kPathBytes);
   read.job_name = ReadLine(spec["jobName"], kTextBytes);
   if (read.job_name.empty()) read.job_name = BaseName(read.command);
@@ -102,8 +197,30 @@ BatchSpec ReadBatchSpec(const Field& spec) {
   }
   read.comment = ReadLine(spec["comment"], kTextBytes);
   (void)ReadLine(spec["submitHost"], kTextBytes);
-  read.time_limit_s = ReadTimeLimit(spec["timeLimit"]);
-  read.hold = spec["hold"].BoolOr(false);
+  read.time_limit_s = ReadTimeLimit(spec["timeLimit"], "time");
+  read.time_min_s = ReadTimeLimit(spec["timeMin"], "time-min");
+  read.features = ReadLine(spec["features"], kTextBytes);
+  read.required_nodes = ReadLine(spec["requiredNodes"], kPathBytes);
+  read.excluded_nodes = ReadLine(spec["excludedNodes"], kPathBytes);
+  read.licenses = ReadLine(spec["licenses"], kTextBytes);
+  read.reservation = ReadLine(spec["reservation"], kTextBytes);
+  read.wckey = ReadLine(spec["wckey"], kTextBytes);
+  read.mail_user = ReadLine(spec["mailUser"], kTextBytes);
+  read.submit_line = std::string(spec["submitLine"].StringOr(""));
+  read.umask = ReadUmask(spec["umask"]);
+  CheckLimits(spec["limits"]);
+  if (const auto signal = spec["signal"].String(); signal && !signal->empty()) {
+    const auto warning = ParseWarningSignal(*signal);
+    if (!warning) spec["signal"].Fail("Invalid --signal specification");
+    read.warning = warning.value_or(WarningSignal{});
+  }
+  if (const auto mail = spec["mailType"].String(); mail && !mail->empty()) {
+    const auto events = ParseMailEvents(*mail);
+    if (!events) spec["mailType"].Fail("Invalid --mail-type specification");
+    read.mail_events = events.value_or(0);
+  }
+  ReadHow(spec["how"], &read);
+  ReadState(spec, &read);
   read.requeue = spec["requeue"].BoolOr(true);
   if (const auto array = spec["array"].String()) {
     const auto tasks = ParseArraySpec(*array);
@@ -113,7 +230,13 @@ BatchSpec ReadBatchSpec(const Field& spec) {
   CheckEnvironment(spec["environment"]);
   CheckArguments(spec["arguments"]);
   read.amounts = ReadBatchAmounts(spec);
-  if (read.amounts.gpus > 0) read.gres = "gpu:" + std::to_string(read.amounts.gpus);
+  ReadComponents(spec["components"], &read);
+  if (!read.components.empty() && !read.array_spec.empty())
+    spec["array"].Fail("a heterogeneous job cannot be an array");
+  if (read.amounts.gpus > 0) {
+    read.gres = "gpu:" + (read.amounts.gpu_type.empty() ? "" : read.amounts.gpu_type + ":") +
+                std::to_string(read.amounts.gpus);
+  }
   return read;
 }
 
@@ -126,6 +249,30 @@ std::string OutputPattern(const BatchSpec& spec) {
   }
   if (pattern[0] != '/' && !spec.work_dir.empty()) return spec.work_dir + "/" + pattern;
   return pattern;
+}
+
+bool IsShellFunction(std::string_view name) {
+  constexpr std::string_view kPrefix = "BASH_FUNC_", kSuffix = "%%";
+  if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) return false;
+  if (name.size() <= kPrefix.size() + kSuffix.size()) return false;
+  return std::none_of(name.begin(), name.end(), [](char c) {
+    return static_cast<unsigned char>(c) <= 0x20 || c == '=' || c == 0x7f;
+  });
+}
+
+// A field that was changed to null is taken away.
+json::object WithChangedFields(const json::object& spec, const std::string& changed_spec) {
+  if (changed_spec.empty()) return spec;
+  json::object merged = spec;
+  const auto changed = ParseJson(changed_spec);
+  if (!changed.ok() || !changed->is_object()) return merged;
+  for (const auto& field : changed->get_object()) {
+    if (field.value().is_null())
+      merged.erase(field.key());
+    else
+      merged[field.key()] = field.value();
+  }
+  return merged;
 }
 
 }  // namespace muster::shapes

@@ -8,6 +8,9 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "schedd/model/job.h"
 #include "schedd/shapes/batch/batch_amounts.h"
@@ -22,11 +25,19 @@ struct BatchSpec {
   std::string output, error, input;  // patterns as written; "" if not given
   std::string open_mode;             // append, truncate or ""
   std::string account, array_spec, comment, command;
-  std::int64_t time_limit_s = 0;
-  bool hold = false;
+  std::string features, required_nodes, excluded_nodes, licenses, reservation;
+  std::string wckey, mail_user, submit_line, signal, umask;
+  std::uint32_t mail_events = 0;
+  WarningSignal warning;
+  std::int64_t time_limit_s = 0, time_min_s = 0;
   bool requeue = true;
+  bool allocation_only = false;
   BatchAmounts amounts;
-  std::string gres;  // "gpu:2" as squeue shows it
+  std::vector<BatchAmounts> components;  // of a heterogeneous job, beyond the first
+  std::vector<std::pair<std::string, std::string>> how;
+  std::string gres;   // "gpu:2" or "gpu:a100:2", as squeue shows it
+  bool hold = false;  // --hold, or --priority=0
+  BatchState state;   // with which the job begins
 };
 
 /// Checks every field; the paths of problems begin at spec.
@@ -35,5 +46,12 @@ BatchSpec ReadBatchSpec(const Field& spec);
 /// The file of standard output before its pattern is expanded: the option, or Slurm's default if
 /// the job has a working directory; "" if the output goes to the log only.
 std::string OutputPattern(const BatchSpec& spec);
+
+/// True for the name of an exported function of bash, "BASH_FUNC_module%%".
+bool IsShellFunction(std::string_view name);
+
+/// The spec with the fields that were changed after the submission (BatchState::changed_spec) over
+/// those that it was submitted with.
+json::object WithChangedFields(const json::object& spec, const std::string& changed_spec);
 
 }  // namespace muster::shapes

@@ -6,13 +6,18 @@
 #include <vector>
 
 #include "schedd/base/result.h"
+#include "schedd/shapes/batch/sbatch_words.h"
 #include "schedd/text/json.h"
 
 namespace muster::shapes {
 
-/// The fields that the words of #SBATCH lines set; a later word wins. Errors: unknown and ambiguous
-/// options, missing values, options of Slurm that this version does not have (named, with what to
-/// do instead), leftover words.
+/// What the words of #SBATCH lines ask for: the fields of the REST form, further components behind
+/// the words `hetjob` as its field `components`, and the options of the submitting command.
+std::optional<SbatchProblem> ReadDirectiveWords(const std::vector<std::string>& words,
+                                                SbatchRequest* out);
+
+/// The fields alone; a later word wins. Errors: unknown and ambiguous options, missing values,
+/// options that are refused by name (with what to do instead), leftover words.
 Result<json::object> FieldsOfDirectives(const std::vector<std::string>& words);
 
 }  // namespace muster::shapes

@@ -53,6 +53,9 @@ OnClusterLost ReadOnClusterLost(const Field& annotation);
 /// of a ClusterQueue (queue_extensions.cc).
 void ReadQueueExtensions(const Field& annotations, ClusterQueue* queue);
 
+/// Annotations muster.io/partition-* of a LocalQueue (queue_partition.cc).
+PartitionProperties ReadPartition(const Field& annotations);
+
 /// A metav1.LabelSelector, checked.
 LabelSelector ReadLabelSelector(const Field& selector);
 

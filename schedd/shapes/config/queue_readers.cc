@@ -196,6 +196,7 @@ LocalQueue ReadLocalQueue(const Field& root) {
   queue.stop_policy = ReadStopPolicy(spec["stopPolicy"]);
   queue.default_image = ReadDefaultImage(root);
   queue.placement = ReadPlacementName(root["metadata"]["annotations"]);
+  queue.partition = ReadPartition(root["metadata"]["annotations"]);
   return queue;
 }
 

@@ -14,6 +14,54 @@ Error WithPathOf(std::string_view field, const std::string& message) {
   return InvalidField(std::string(field), message);
 }
 
+bool TakesJobs(const PartitionProperties& partition) {
+  using State = PartitionProperties::State;
+  return partition.state == State::kUp || partition.state == State::kDown;
+}
+
+// A partition in which the job could start by its state and its limits of time and nodes.
+bool CouldRunIn(const PartitionProperties& partition, const ParsedJob& job) {
+  const bool in_time = partition.max_time_s == 0 || job.time_limit_s == 0 ||
+                       job.time_limit_s <= partition.max_time_s;
+  const std::int32_t nodes = job.batch == nullptr ? 1 : job.batch->nodes;
+  const bool fits = partition.max_nodes == 0 || nodes <= partition.max_nodes;
+  return partition.state == PartitionProperties::State::kUp && in_time && fits;
+}
+
+// The LocalQueue of a script that names none (rule B29): the one of the namespace that says so, the
+// one named `default`, or the only one. "" if it cannot be told.
+std::string DefaultQueue(const ConfigView& config, const std::string& ns) {
+  std::string only, said;
+  std::size_t queues = 0;
+  for (auto queue = config.local_queues.lower_bound({ns, ""});
+       queue != config.local_queues.end() && queue->first.first == ns; ++queue) {
+    only = queue->first.second;
+    ++queues;
+    if (queue->second.partition.is_default && said.empty()) said = only;
+  }
+  if (!said.empty()) return said;
+  if (queues == 1 && !config.local_queues.contains({ns, kDefault})) return only;
+  return kDefault;
+}
+
+// "a,b": the first in which the job could run now, else the first. A name that leads nowhere is
+// returned as the answer, for its refusal.
+std::string OneOfQueues(const ConfigView& config, const std::string& ns, const ParsedJob& job) {
+  std::string_view rest = job.queue;
+  std::string first, chosen;
+  while (true) {
+    const std::size_t comma = rest.find(',');
+    const std::string name(rest.substr(0, comma));
+    const auto queue = config.local_queues.find({ns, name});
+    if (queue == config.local_queues.end()) return name;
+    if (first.empty()) first = name;
+    if (chosen.empty() && CouldRunIn(queue->second.partition, job)) chosen = name;
+    if (comma == std::string_view::npos) break;
+    rest.remove_prefix(comma + 1);
+  }
+  return chosen.empty() ? first : chosen;
+}
+
 }  // namespace
 
 Result<std::string> ResolveNamespace(const ConfigView& config, const std::string& of_path,
@@ -39,14 +87,22 @@ Result<QueueChoice> ResolveQueue(const ConfigView& config, const std::string& ns
   const bool script = job.shape == ShapeKind::kBatchScript;
   const std::string_view queue_field = script ? "queue" : kQueueField;
   choice.local_queue = job.queue.empty() ? kDefault : job.queue;
+  if (script && job.queue.empty()) choice.local_queue = DefaultQueue(config, ns);
+  if (script && job.queue.find(',') != std::string::npos)
+    choice.local_queue = OneOfQueues(config, ns, job);
   const auto queue = config.local_queues.find({ns, choice.local_queue});
   if (queue == config.local_queues.end()) {
     if (job.queue.empty()) {
       return WithPathOf(queue_field, "the job names no queue, and namespace \"" + ns +
                                          "\" has no LocalQueue named \"default\"");
     }
-    return WithPathOf(
-        queue_field, "LocalQueue \"" + job.queue + "\" does not exist in namespace \"" + ns + "\"");
+    return WithPathOf(queue_field, "LocalQueue \"" + choice.local_queue +
+                                       "\" does not exist in namespace \"" + ns + "\"");
+  }
+  if (!TakesJobs(queue->second.partition)) {
+    return WithPathOf(queue_field, "LocalQueue \"" + choice.local_queue +
+                                       "\" takes no jobs now: Required partition not available "
+                                       "(inactive or drain)");
   }
   // Whether that ClusterQueue exists is not asked: the job may wait for it.
   choice.cluster_queue = queue->second.cluster_queue;

@@ -21,7 +21,10 @@ struct QueueChoice {
 /// Errors: they differ (metadata.namespace); the namespace does not exist (kNotFound).
 Result<std::string> ResolveNamespace(const ConfigView& config, const std::string& of_path,
                                      const std::string& of_manifest);
-/// The queue is the one of the job's label or annotation, else the LocalQueue `default`; the
+/// The queue is the one of the job's label or annotation, else the LocalQueue `default`; of a batch
+/// script also the partition that its namespace says is the default one, or the only LocalQueue
+/// there is, and the first of several in which it could run (rule B29). A queue that takes no jobs
+/// (muster.io/partition-state) is an error. The
 /// priority class is that of the label, else the class `default` if there is one (rule A9). A
 /// LocalQueue whose ClusterQueue does not exist is accepted: the job waits as Misconfigured, as in
 /// Kueue.

@@ -11,6 +11,7 @@
 
 #include "schedd/model/member_labels.h"
 #include "schedd/model/member_queues.h"
+#include "schedd/shapes/batch/changed_spec.h"
 #include "schedd/shapes/kinds/shape_ops.h"
 #include "schedd/shapes/kinds/topology_affinity.h"
 #include "schedd/shapes/parts/metadata.h"
@@ -224,13 +225,17 @@ std::int32_t AdmittedCount(const JobRecord& job, std::string_view pod_set, std::
 
 RemoteObject RemoteObjectOf(const JobRecord& job) {
   ShapeKind shape = job.shape;
-  const bool one = job.pod_sets != nullptr && job.pod_sets->size() == 1;
+  const bool one = job.pod_sets == nullptr ? job.shape == ShapeKind::kBatchScript
+                                           : job.pod_sets->size() == 1;
   std::string name = job.name;
   if (job.shape == ShapeKind::kBatchScript) {
     // Muster gave it its name ("job-17"). A Job of a user on the member may have the same name, so
-    // the uid is added.
-    shape = ShapeKind::kJob;
-    name = name.substr(0, kScriptNameKept) + "-" + job.uid.ToString().substr(0, kUidShown);
+    // the uid is added; but a job of several nodes keeps its name, after which a member cluster
+    // names its hosts ("job-17-0").
+    shape = one ? ShapeKind::kJob : ShapeKind::kJobSet;
+    const bool several = job.batch != nullptr && job.batch->nodes > 1;
+    if (one && !several)
+      name = name.substr(0, kScriptNameKept) + "-" + job.uid.ToString().substr(0, kUidShown);
   }
   if (job.shape == ShapeKind::kWorkload) shape = one ? ShapeKind::kJob : ShapeKind::kJobSet;
   const ShapeInfo& info = ShapeInfoOf(shape);
@@ -243,6 +248,7 @@ Result<RenderedJob> Render(const JobRecord& job, const json::value& manifest,
     return Internal("the stored manifest of job " + std::to_string(job.id.value) + " is no object");
   RenderedJob rendered;
   json::value copy = WithoutServerFields(manifest);
+  ShowChangedSpec(BatchStateOf(job).changed_spec, &copy);
   auto& object = copy.get_object();
   auto& metadata = MakeObjectAt(object, "metadata");
   std::string name = RemoteObjectOf(job).name;

@@ -35,6 +35,8 @@ struct ParsedJob {
   std::string admission_gated_by = {};  // annotation kueue.x-k8s.io/admission-gated-by
   std::vector<std::string> preemption_gates = {};  // a Workload's spec.preemptionGates
   std::shared_ptr<const BatchDetails> batch = {};
+  std::vector<std::string> queue_choices = {};  // of a batch script: -p a,b; empty: no choice
+  BatchStatePtr batch_state = {};  // with which a batch script begins; null: all defaults
   JobPlacementPtr placement = {};  // labels and annotations muster.io/placement, cluster, datasets
   json::value manifest;            // as submitted, without status and managedFields
 };

@@ -357,23 +357,32 @@ void QueuePropagation(const PlanCommit& commit, PqConnection& connection) {
   if (!commit.snapshots.empty()) QueueSnapshots(commit.snapshots, connection);
 }
 
-// Pod sets and batch details are part of the immutable row in table jobs; a change of them is rare:
-// a measurement of requests, or the last waiting task of an array, which takes the array's record.
+// What a job was submitted with is part of the immutable row in table jobs; a change of it is rare: an
+// update, a measurement of requests, or the last waiting task of an array, which takes its record.
 void QueueRespecified(const std::vector<JobPtr>& jobs, PqConnection& connection) {
-  Column id{E::kInt8}, pod_sets{E::kJson}, batch{E::kJson}, array_task{E::kInt4};
-  for (const auto& [job_id, job] :
+  Column id{E::kInt8}, pod_sets{E::kJson}, batch{E::kJson}, time_limit{E::kInt8},
+      display_name{E::kText}, local_queue{E::kText}, priority_class{E::kText}, placement{E::kJson},
+      array_task{E::kInt4};
+  for (const auto& [job_id, ptr] :
        LastByKey<JobId, JobPtr>(jobs, [](const JobPtr& one) { return one->id; })) {
+    const JobRecord& job = **ptr;
     id.Int8(job_id.value);
-    pod_sets.Text(PodSetsText(*(*job)->pod_sets));
-    const BatchDetails* details = (*job)->batch.get();
-    batch.OptionalText(details == nullptr ? "" : BatchText(*details));
-    if (details != nullptr && details->array_job_id.value != 0) {
-      array_task.Int4(details->array_task_id);
+    pod_sets.Text(PodSetsText(*job.pod_sets));
+    batch.OptionalText(job.batch == nullptr ? "" : BatchText(*job.batch));
+    time_limit.Int8(job.time_limit_s);
+    display_name.OptionalText(job.display_name == job.name ? "" : job.display_name);
+    local_queue.Text(job.local_queue);
+    priority_class.Text(job.priority_class);
+    placement.OptionalText(job.placement == nullptr ? "" : JobPlacementText(*job.placement));
+    if (job.batch != nullptr && job.batch->array_job_id.value != 0) {
+      array_task.Int4(job.batch->array_task_id);
     } else {
       array_task.Null();
     }
   }
-  connection.Queue(sql::kRespecifyJobs.name, ArraysOf(id, pod_sets, batch, array_task));
+  connection.Queue(sql::kRespecifyJobs.name,
+                   ArraysOf(id, pod_sets, batch, time_limit, display_name, local_queue,
+                            priority_class, placement, array_task));
 }
 
 }  // namespace

@@ -151,12 +151,14 @@ inline constexpr PreparedStatement kDropSnapshots = {
     "delete from resource_snapshots s using unnest($1::text[], $2::text[], $3::int[]) as t "
     "(namespace, placement, revision) where s.namespace = t.namespace and s.placement = "
     "t.placement and s.revision = t.revision"};
-/// Replaces the pod sets of a job: the only change to table jobs after acceptance.
+/// Replaces what a job was submitted with: the only change to table jobs after acceptance.
 inline constexpr PreparedStatement kRespecifyJobs = {
     "respecify_jobs",
-    "update jobs j set pod_sets = t.pod_sets, batch = t.batch, array_task_id = t.array_task_id "
-    "from unnest($1::bigint[], $2::json[], $3::json[], $4::int[]) as t (id, pod_sets, batch, "
-    "array_task_id) where j.id = t.id"};
+    "update jobs j set pod_sets = t.pod_sets, batch = t.batch, time_limit_s = t.time_limit_s, "
+    "display_name = t.display_name, local_queue = t.local_queue, priority_class = "
+    "t.priority_class, placement = t.placement, array_task_id = t.array_task_id from unnest($1::bigint[], $2::json[], $3::json[], "
+    "$4::bigint[], $5::text[], $6::text[], $7::text[], $8::json[], $9::int[]) as t (id, pod_sets, "
+    "batch, time_limit_s, display_name, local_queue, priority_class, placement, array_task_id) where j.id = t.id"};
 /// $1 time, $2 how many keys at most. The age of the oldest key decides first whether there is
 /// anything to do, so that the usual case reads one row.
 inline constexpr PreparedStatement kForgetKeys = {

@@ -227,6 +227,50 @@ TEST_P(LoadContract, PodSetsThatWereWrittenAgainAreTheNewOnes) {
   EXPECT_EQ(AmountOf(loaded.jobs.at(0)->pod_sets->front().requests, "cpu"), 2500);
 }
 
+TEST_P(LoadContract, WhatABatchScriptHasBecome_AndWhatItAsksForNow_AreLoadedAgain) {
+  JobRecord draft = *DraftJob(1);
+  auto batch = std::make_shared<BatchDetails>();
+  batch->comment = "first";
+  draft.batch = batch;
+  draft.shape = ShapeKind::kBatchScript;
+  const JobPtr job = MustAccept(store(), epoch(), std::make_shared<JobRecord>(draft));
+  auto changed = std::make_shared<JobRecord>(*job);
+  auto details = std::make_shared<BatchDetails>();
+  details->comment = "second";
+  changed->batch = details;
+  changed->time_limit_s = 90;
+  changed->local_queue = "elsewhere";
+  changed->display_name = "other";
+  BatchState state;
+  state.dependencies = {{DependencyType::kAfterOk, JobId{7}, -1, 0, true},
+                        {DependencyType::kAfter, JobId{8}, 3, 5, false}};
+  state.any_dependency = state.kill_on_invalid_dependency = true;
+  state.begin_at = WallTime{1'000'000};
+  state.deadline = WallTime{2'000'000};
+  state.held_by_admin = state.special_exit = true;
+  state.nice = -5;
+  state.own_priority = 0;
+  state.suspended_since = WallTime{3'000'000};
+  state.suspended_s = 4;
+  state.waiting_tasks = {{0, 9, 3}};
+  state.task_throttle = 2;
+  state.changed_spec = R"({"comment":"second"})";
+  state.partition_problem = "PartitionDown";
+  state.client_until = WallTime{5'000'000};
+  changed->batch_state = std::make_shared<const BatchState>(state);
+  PlanCommit commit;
+  commit.jobs = {changed};
+  commit.respecified = {changed};
+  MustCommit(commit);
+  const JobPtr loaded = LoadAll().jobs.at(0);
+  ASSERT_NE(loaded->batch_state, nullptr);
+  EXPECT_EQ(*loaded->batch_state, state);
+  EXPECT_EQ(loaded->batch->comment, "second");
+  EXPECT_EQ(loaded->time_limit_s, 90);
+  EXPECT_EQ(loaded->local_queue, "elsewhere");
+  EXPECT_EQ(loaded->display_name, "other");
+}
+
 TEST_P(LoadContract, APassedEpochCannotLoad) {
   const Epoch old = epoch();
   NewLead();

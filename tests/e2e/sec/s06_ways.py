@@ -82,7 +82,11 @@ ROUTES = {
     "GET /v1/jobs/{id}": [("/v1/jobs/{own}", None, None), ("/v1/jobs/{mate}", None, None)],
     "DELETE /v1/jobs/{id}": [("/v1/jobs/{own}", None, "own"), ("/v1/jobs/{mate}", None, "mate")],
     **{f"POST /v1/jobs/{{id}}:{verb}": [(f"/v1/jobs/{{{whose}}}:{verb}", body, whose) for whose in ("own", "mate")]
-       for verb, body in (("hold", EMPTY), ("release", EMPTY), ("requeue", EMPTY), ("nominate", {"clusters": ["east"]}))},
+       for verb, body in (("hold", EMPTY), ("release", EMPTY), ("requeue", EMPTY), ("nominate", {"clusters": ["east"]}), ("keep", EMPTY),
+                          ("update", {"comment": "x"}))},
+    # Only who may update the ClusterQueue may suspend.
+    **{f"POST /v1/jobs/{{id}}:{verb}": [(f"/v1/jobs/{{{whose}}}:{verb}", EMPTY, ADMINS) for whose in ("own", "mate")]
+       for verb in ("suspend", "resume")},
     **{f"GET /v1/jobs/{{id}}/{part}": [(f"/v1/jobs/{{mate}}/{part}", None, None)] for part in ("explain", "events", "pods", "member-events")},
     "GET /v1/jobs/{id}/logs": [("/v1/jobs/{own}/logs", None, "own"), ("/v1/jobs/{mate}/logs", None, "mate")],
     "GET /v1/events": [("/v1/events", None, None)],

@@ -49,7 +49,20 @@ JobRecord FullJob() {
   batch->array_spec = "0-3";
   batch->comment = "a \"b\"";
   batch->requeue = false;
+  batch->nodes = batch->max_nodes = 2;
+  batch->mail_events = 5;
+  batch->warning = {10, 90, true, false};
+  batch->components = {{"main-1", 2, 4, 1}};
+  batch->how = {{"hint", "nomultithread"}};
   job.batch = batch;
+  BatchState state;
+  state.dependencies = {{DependencyType::kAfterOk, JobId{7}},
+                        {DependencyType::kAfter, JobId{8}, 3, 5, true},
+                        {DependencyType::kSingleton, JobId{}}};
+  state.begin_at = WallTime{1'767'225'600'000'000};
+  state.own_priority = 5;
+  state.waiting_tasks = {{0, 3, 1}, {7, 7, 1}, {10, 20, 5}};
+  job.batch_state = std::make_shared<const BatchState>(state);
   return job;
 }
 
@@ -76,6 +89,24 @@ TEST(JobView, ShowsUntilWhenARequeuedJobWaits) {
   SetCondition(&job, "Requeued", true, "BackoffFinished", "", WallTime{1'767'225'720'000'000});
   EXPECT_TRUE(JobViewJson(job).at("requeueAt").is_null()) << "it is over";
   EXPECT_TRUE(JobViewJson(FullJob()).at("requeueAt").is_null()) << "it runs";
+}
+
+TEST(JobView, ShowsWhatABatchScriptHasBecome) {
+  const json::value view = JobViewJson(FullJob());
+  EXPECT_EQ(view.at("nodeList"), "train-[0-1]");
+  EXPECT_EQ(view.at("stopping"), false);
+  const json::value& batch = view.at("batch");
+  EXPECT_EQ(batch.at("arrayJobId"), 17) << "its own: it is the record of the waiting tasks";
+  EXPECT_EQ(batch.at("arrayTaskId"), -1);
+  EXPECT_EQ(batch.at("waitingTasks"), "0-3,7,10-20:5");
+  EXPECT_EQ(batch.at("dependency"),
+            "afterok:7(unfulfilled),after:8_3+5(failed),singleton(unfulfilled)");
+  EXPECT_EQ(batch.at("begin"), "2026-01-01T00:00:00.000000Z");
+  EXPECT_EQ(batch.at("deadline"), "");
+  EXPECT_EQ(batch.at("ownPriority"), 5);
+  EXPECT_EQ(batch.at_pointer("/how/hint"), "nomultithread");
+  EXPECT_EQ(batch.at_pointer("/components/0/tasks"), 4);
+  EXPECT_EQ(batch.at("signalBefore"), 90);
 }
 
 TEST(JobView, AppendedText_OfAnEmptyJob_IsTheJsonView) {
