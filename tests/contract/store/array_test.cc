@@ -39,7 +39,7 @@ JobPtr AcceptArray(Store& store, Epoch epoch, std::int64_t id) {
   return record;
 }
 
-std::vector<std::int64_t> IdsOf(const Result<std::vector<JobPtr>>& jobs) {
+std::vector<std::int64_t> NumbersOf(const Result<std::vector<JobPtr>>& jobs) {
   std::vector<std::int64_t> ids;
   if (!jobs.ok()) return {-1};
   for (const JobPtr& job : *jobs) ids.push_back(job->id.value);
@@ -114,7 +114,7 @@ TEST_P(ArrayContract, TheLastTaskKeepsTheRecord) {
   JobQuery query;
   query.array = JobId{1};
   query.array_task = 9;
-  EXPECT_EQ(IdsOf(store().ReadJobs(query)), (std::vector<std::int64_t>{1}));
+  EXPECT_EQ(NumbersOf(store().ReadJobs(query)), (std::vector<std::int64_t>{1}));
 }
 
 TEST_P(ArrayContract, JobsAndEndsByArray) {
@@ -143,11 +143,11 @@ TEST_P(ArrayContract, JobsAndEndsByArray) {
 
   JobQuery query;
   query.array = JobId{1};
-  EXPECT_EQ(IdsOf(store().ReadJobs(query)), (std::vector<std::int64_t>{1, 20, 21, 22, 23}));
+  EXPECT_EQ(NumbersOf(store().ReadJobs(query)), (std::vector<std::int64_t>{1, 20, 21, 22, 23}));
   query.array_task = -1;
-  EXPECT_EQ(IdsOf(store().ReadJobs(query)), (std::vector<std::int64_t>{1, 23}));
+  EXPECT_EQ(NumbersOf(store().ReadJobs(query)), (std::vector<std::int64_t>{1, 23}));
   query.array_task = 2;
-  EXPECT_EQ(IdsOf(store().ReadJobs(query)), (std::vector<std::int64_t>{22}));
+  EXPECT_EQ(NumbersOf(store().ReadJobs(query)), (std::vector<std::int64_t>{22}));
   const auto counts = store().ReadArrayEnds({JobId{1}, JobId{10}, JobId{99}});
   ASSERT_TRUE(counts.ok()) << counts.error().detail;
   ASSERT_EQ(counts->size(), 1U) << "of array 10 nothing has ended";
@@ -160,7 +160,7 @@ TEST_P(ArrayContract, JobsAndEndsByArray) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Stores, ArrayContract, ::testing::Values("memory", "postgres", "sealed"),
-                         [](const auto& info) { return std::string(info.param); });
+                         [](const auto& tested) { return std::string(tested.param); });
 
 }  // namespace
 }  // namespace muster::test

@@ -50,9 +50,9 @@ class Arrays(unittest.TestCase):
         self.assertEqual(len(self.records(job["id"])), 1)
         # Its waiting tasks are found, held, and cancelled without becoming records each.
         self.assertEqual(self.server.job(f"{job['id']}_99999")["id"], job["id"])
-        self.assertEqual(self.server.call("POST", f"/v1/jobs/{job['id']}_[5-50000]:cancel")[0], 202)
+        self.assertEqual(self.server.call("DELETE", f"/v1/jobs/{job['id']}_[5-50000]")[0], 202)
         self.assertEqual(sorted(one["state"] for one in self.records(job["id"])), ["Cancelled", "Held"])
-        self.assertEqual(self.server.call("POST", f"/v1/jobs/{job['id']}:cancel")[0], 202)
+        self.assertEqual(self.server.call("DELETE", f"/v1/jobs/{job['id']}")[0], 202)
         self.assertEqual(self.server.job(job["id"])["state"], "Cancelled")
 
     def test_each_index_runs_once_whatever_dies(self):
