@@ -6,6 +6,7 @@
 // the caller: they are counted by metrics and are not noted (rule U34).
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "api/auth/authorizer.h"
@@ -30,6 +31,13 @@ class AuditSink {
                       const Error& error) = 0;
   /// Before `what` is read. kResourceExhausted: it cannot be noted now, and must not be read.
   virtual Status Read(const Principal& who, Verb verb, const ResourceRef& what) = 0;
+  /// Before something is done to `object` that changes nothing of the world: a signal or a message
+  /// to a job. kResourceExhausted: it cannot be noted now, and must not be done.
+  virtual Status Acts(const Principal& who, std::string_view verb, std::string_view object,
+                      std::string detail) {
+    (void)who, (void)verb, (void)object, (void)detail;
+    return Done{};
+  }
 };
 
 /// Notes nothing: for servers without an audit trail, which are tests.

@@ -18,6 +18,7 @@
 #include "api/service/job_view.h"
 #include "api/service/views.h"
 #include "schedd/base/limits.h"
+#include "schedd/base/limits_slurm_steps_store.h"
 
 namespace muster::rest {
 namespace {
@@ -51,6 +52,10 @@ Result<api::JobFilter> ReadFilter(const QueryReader& query) {
       if (info.name == kind) filter.shape = info.kind;
     }
     if (!filter.shape) return InvalidField("kind", "\"" + kind + "\" is not a kind of job");
+  }
+  if (const std::string text = query.Text("since");
+      !text.empty() && !ParseRfc3339(text, &filter.ended_since)) {
+    return InvalidField("since", "must be a time such as 2026-11-21T10:00:00Z");
   }
   return filter;
 }
@@ -115,8 +120,7 @@ void Change(ApiContext& api, const Caller& who, Request& request, JobVerb verb, 
   });
 }
 
-// The jobs of ?ids=1,2 (each must exist), or a page of the jobs that pass the filters. `since`
-// drops jobs that ended before it.
+// The jobs of ?ids=1,2 (each must exist), or a page of the jobs that pass the filters.
 Result<api::JobPage> AccountedJobs(ApiContext& api, const Caller& who, const QueryReader& query) {
   const std::vector<std::string> ids = query.List("ids");
   if (ids.size() > limits::kPageItems) {
@@ -135,29 +139,27 @@ Result<api::JobPage> AccountedJobs(ApiContext& api, const Caller& who, const Que
   filter->rule = api::ListRule::kAccounting;
   const auto limit = query.Number("limit", limits::kPageItems, 1, limits::kPageItems);
   if (!limit.ok()) return limit.error();
-  WallTime since;
-  if (const std::string text = query.Text("since"); !text.empty() && !ParseRfc3339(text, &since)) {
-    return InvalidField("since", "must be a time such as 2026-11-21T10:00:00Z");
-  }
-  Result<api::JobPage> listed = api.service.ListJobs(who, *filter, query.Text("page_token"),
-                                                     static_cast<std::size_t>(*limit));
-  if (listed.ok() && since.set()) {
-    std::erase_if(listed->items,
-                  [&](const JobPtr& job) { return job->end_time.set() && job->end_time < since; });
-  }
-  return listed;
+  return api.service.ListJobs(who, *filter, query.Text("page_token"),
+                              static_cast<std::size_t>(*limit));
 }
 
 }  // namespace
 
 Response ListJobs(ApiContext& api, const Caller& who, Request& request) {
   const QueryReader query(request);
-  const Status known = query.Only(
-      {"namespace", "queue", "state", "user", "name", "kind", "array", "fields", "limit",
-       "page_token"});
+  const Status known =
+      query.Only({"id", "namespace", "queue", "state", "user", "name", "kind", "array", "since",
+                  "fields", "limit", "page_token"},
+                 "id");
   if (!known.ok()) return ErrorResponse(request, known.error());
-  const Result<api::JobFilter> filter = ReadFilter(query);
+  Result<api::JobFilter> filter = ReadFilter(query);
   if (!filter.ok()) return ErrorResponse(request, filter.error());
+  Result<std::vector<JobId>> ids = query.Ids("id", limits::kListedIds);
+  if (!ids.ok()) return ErrorResponse(request, ids.error());
+  // "id=" names no job, which must not list all of them.
+  if (ids->empty() && request.Query("id") != nullptr)
+    return ErrorResponse(request, InvalidField("id", "names no job"));
+  filter->ids = std::move(*ids);
   Result<api::JobMembers> members = api::JobMembers().set();
   if (request.Query("fields") != nullptr) members = api::JobMembersOf(query.List("fields"));
   if (!members.ok()) return ErrorResponse(request, members.error());

@@ -88,6 +88,17 @@ Response AppliedResponse(const std::vector<api::DocumentOutcome>& outcomes) {
   return JsonResponse(json::object{{"items", std::move(items)}});
 }
 
+// The answer to a submission with dryRun: nothing was submitted.
+Response EstimateResponse(const api::SubmissionEstimate& estimate) {
+  return JsonResponse(json::object{
+      {"id", estimate.id.value},
+      {"startTime", estimate.start ? FormatRfc3339(*estimate.start) : std::string()},
+      {"text", estimate.text},
+      {"queue", estimate.queue},
+      {"nodeList", estimate.node_list},
+      {"cpus", estimate.cpus}});
+}
+
 // True for {"script": ...}.
 bool IsScript(const json::value& body) {
   return body.is_object() && body.get_object().contains("script");
@@ -102,7 +113,10 @@ void SubmitJob(ApiContext& api, const Caller& who, Request& request, Responder r
   if (!TakesMedia(request)) {
     return respond([response = UnsupportedMedia(request)] { return response; });
   }
-  if (const Status query = QueryReader(request).Only({}); !query.ok()) return refuse(query.error());
+  const QueryReader query(request);
+  if (const Status known = query.Only({"dryRun"}); !known.ok()) return refuse(known.error());
+  const Result<bool> dry_run = query.Flag("dryRun");
+  if (!dry_run.ok()) return refuse(dry_run.error());
   if (const Status key = CheckIdempotencyKey(request.idempotency_key); !key.ok())
     return refuse(key.error());
   Result<json::value> body = ReadDocument(request);
@@ -110,6 +124,12 @@ void SubmitJob(ApiContext& api, const Caller& who, Request& request, Responder r
   const bool script = IsScript(*body);
   Warnings warnings = api.service.JobWarnings(request.params[0], *body);
   api::SubmitRequest submit{request.params[0], std::move(*body), request.idempotency_key};
+  if (*dry_run) {
+    const Result<api::SubmissionEstimate> estimate =
+        api.service.EstimateSubmission(who, std::move(submit));
+    if (!estimate.ok()) return refuse(estimate.error());
+    return respond([estimate = *estimate] { return EstimateResponse(estimate); });
+  }
   // The warnings of a script are empty, since the service makes the manifest.
   if (script) {
     api.service.SubmitAll(who, std::move(submit),

@@ -17,7 +17,9 @@
 #include "api/rest/handlers_jobs.h"
 #include "api/rest/handlers_members.h"
 #include "api/rest/handlers_nominate.h"
+#include "api/rest/handlers_signals.h"
 #include "api/rest/handlers_simulate.h"
+#include "api/rest/handlers_steps.h"
 #include "api/rest/handlers_streams.h"
 #include "api/rest/handlers_submit.h"
 #include "api/rest/handlers_system.h"
@@ -197,12 +199,16 @@ void AddJobs(Table& table) {
   table.Add("POST /v1/jobs/{id}:keep", kOptions, Run::kPool, KeepJob);
   table.Add("POST /v1/jobs/{id}:update", kOptions, Run::kPool, UpdateJob);
   table.Add("POST /v1/jobs/{id}:nominate", kOptions, Run::kPool, NominateClusters);
+  table.Add("POST /v1/jobs/{id}:signal", kOptions, Run::kPool, SignalJob);
+  table.Add("POST /v1/jobs/{id}:notify", kOptions, Run::kPool, NotifyJob);
   table.Add("GET /v1/jobs/{id}/explain", 0, Run::kPool, ExplainJob);
   table.Add("GET /v1/jobs/{id}/events", 0, Run::kPool, JobEvents);
   table.Add("GET /v1/jobs/{id}/pods", 0, Run::kPool, JobPods);
+  table.Add("GET /v1/jobs/{id}/steps", 0, Run::kPool, JobSteps);
   table.Add("GET /v1/jobs/{id}/member-events", 0, Run::kPool, JobMemberEvents);
   table.Add("GET /v1/jobs/{id}/logs", 0, Run::kPool, JobLogs);
   table.Add("GET /v1/events", 0, Run::kPool, FollowEvents);
+  table.Add("GET /v1/steps", 0, Run::kPool, ListSteps);
   table.Add("GET /v1/accounting", 0, Run::kPool, Accounting);
 }
 

@@ -131,6 +131,19 @@ Status AuditLog::Read(const auth::Principal& who, auth::Verb verb, const auth::R
   return Overloaded("the audit trail cannot note another read now; try again later", kReadAgainMs);
 }
 
+// Each has a row of its own: unlike reads, two equal ones are not the same as one.
+Status AuditLog::Acts(const auth::Principal& who, std::string_view verb, std::string_view object,
+                      std::string detail) {
+  AuditRow row = NewRow(who, clock_.WallNow(), verb, std::string(object), nullptr);
+  row.detail = std::move(detail);
+  BoundAuditRow(&row);
+  AuditCommand command;
+  command.rows.push_back(std::move(row));
+  std::lock_guard lock(mutex_);
+  if (!closed_ && post_(std::move(command))) return Done{};
+  return Overloaded("the audit trail cannot note anything now; try again later", kReadAgainMs);
+}
+
 // `must`: a note that is only counted without its object would not do.
 bool AuditLog::Note(AuditRow row, std::size_t per_caller, bool must) {
   BoundAuditRow(&row);

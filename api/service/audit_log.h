@@ -34,6 +34,8 @@ class AuditLog final : public auth::AuditSink {
   void Failed(const auth::Principal& who, std::string_view verb, std::string_view object,
               const Error& error) override;
   Status Read(const auth::Principal& who, auth::Verb verb, const auth::ResourceRef& what) override;
+  Status Acts(const auth::Principal& who, std::string_view verb, std::string_view object,
+              std::string detail) override;
   /// Posts the rows that count what was not posted at once, and begins anew.
   void Flush();
   /// The last Flush, before the engine stops: nothing is posted any more.

@@ -10,8 +10,10 @@
 
 #include "api/service/explain_hiding.h"
 #include "api/service/job_rights.h"
+#include "api/service/never_fits.h"
 #include "api/service/scheduler_service.h"
 #include "api/service/start_estimate.h"
+#include "api/service/submission.h"
 #include "schedd/base/limits.h"
 #include "schedd/core/quota/admission_fair_sharing.h"
 #include "schedd/core/topology/member_machines.h"
@@ -156,6 +158,58 @@ JobExplanation ExplanationOf(const WorldView& view, const JobPtr& job, WallTime 
 }
 
 }  // namespace
+
+Result<SubmissionEstimate> SchedulerService::EstimateSubmission(const auth::Principal& who,
+                                                                SubmitRequest request) const {
+  const Result<WorldViewPtr> view = ReadyView();
+  if (!view.ok()) return view.error();
+  const auto asked = NewJobPlaceOf(request.ns, request.body);
+  if (asked) {
+    if (const Status may = MayCreateJob(authorizer_, who, *asked); !may.ok()) return may.error();
+  }
+  const WallTime now = engine_.WallNow();
+  PodSetCache pod_sets;
+  SubmissionBuilder builder(*(*view)->config, *(*view)->settings, random_, pod_sets, who,
+                            authorizer_);
+  builder.Know((*view)->clusters, now);
+  Result<std::vector<Submission>> built = builder.Build(request.ns, std::move(request.body), "");
+  if (!built.ok()) return built.error();
+  auto job = std::make_shared<JobRecord>(*built->front().draft);
+  if (!asked) {
+    const Status may = MayCreateJob(authorizer_, who, {job->shape, job->ns});
+    if (!may.ok()) return may.error();
+  }
+  if (const Status fits = RefuseNeverFits(**view, *job); !fits.ok()) return fits.error();
+  SubmissionEstimate out;
+  // The number that the next job gets, if nobody else submits before.
+  (*view)->jobs.ForEach(JobId{}, [&](const JobPtr& other) {
+    job->id = other->id;
+    return true;
+  });
+  job->id = JobId{job->id.value + 1};
+  job->submit_time = now;
+  job->accept_seq = (*view)->last_seq + 1;
+  out.id = job->id;
+  out.queue = job->local_queue;
+  for (const PodSet& pods : *job->pod_sets)
+    out.cpus += AmountOf(pods.requests, "cpu") / 1000 * pods.count;
+  const std::vector<JobPtr> holders = HoldersOf((*view)->jobs);
+  const core::Snapshot snapshot = SnapshotOf(**view, holders, now);
+  Waiters waiters = WaitersOf(**view, *job);
+  const bool all = waiters.all.size() + holders.size() < limits::kExplainJobs;
+  std::vector<JobPtr>& waiting = all ? waiters.all : waiters.tree;
+  waiting.push_back(job);
+  const StartEstimate estimate = EstimateStart(snapshot, holders, waiting, job);
+  out.start = estimate.latest;
+  // A job that may not begin before a time starts then at the earliest.
+  const BatchState& state = BatchStateOf(*job);
+  if (out.start && state.begin_at && *state.begin_at > *out.start) out.start = state.begin_at;
+  out.text = estimate.text;
+  job->cluster = estimate.cluster;
+  job->name = job->name.empty() ? "job-" + std::to_string(job->id.value) : job->name;
+  out.node_list = NodeListOf(*job);
+  return out;
+}
 
 Result<JobExplanation> SchedulerService::Explain(const auth::Principal& who,
                                                  const std::string& id) const {

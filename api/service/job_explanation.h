@@ -12,6 +12,7 @@ namespace muster::api {
 
 /// When a waiting job starts at the latest, if all jobs keep to their declared time limits.
 struct StartEstimate {
+  std::string cluster;  // the member on which it starts in the play; "": not known
   bool asked = false;              // false unless the job waits
   std::optional<WallTime> latest;  // an upper bound under `assumptions`; nullopt: unknown
   std::string text;                // one sentence: the bound, or why there is none

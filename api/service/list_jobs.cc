@@ -53,6 +53,10 @@ bool Passes(const JobFilter& filter, const VisibilityPtr& seen, const JobRecord&
   if (filter.array.value != 0 &&
       (job.batch == nullptr || job.batch->array_job_id != filter.array))
     return false;
+  if (!filter.ids.empty() && !std::binary_search(filter.ids.begin(), filter.ids.end(), job.id))
+    return false;
+  if (filter.ended_since.set() && IsTerminal(job.state) && job.end_time < filter.ended_since)
+    return false;
   if (!filter.include_deleted && job.deletion_requested && IsTerminal(job.state)) return false;
   return Wants(filter, job.state);
 }
@@ -68,6 +72,7 @@ JobQuery QueryOf(const JobFilter& filter, const VisibilityPtr& seen, JobId after
   query.shape = filter.shape;
   query.array = filter.array;
   query.include_deleted = filter.include_deleted;
+  query.ids = filter.ids;
   query.after = after;
   query.limit = count;
   return query;
@@ -75,14 +80,21 @@ JobQuery QueryOf(const JobFilter& filter, const VisibilityPtr& seen, JobId after
 
 // Adds ended jobs of the store to `found`. A query of the store has at most one state, so each
 // wanted state is read on its own, with at most `count` jobs: enough for a page in any mix of
-// states. With a name one query finds the jobs of all states, since few jobs have one name.
+// states. With a name or with ids one query finds the jobs of all states, since they are few.
 Status ReadEnded(Store& store, const JobFilter& filter, const VisibilityPtr& seen, JobId after,
                  std::size_t count, std::map<JobId, JobPtr>* found) {
-  if (!filter.name.empty()) {
-    const Result<std::vector<JobPtr>> jobs = store.ReadJobs(QueryOf(filter, seen, after, count));
+  const auto ended = [&](const JobRecord& job) {
+    return IsTerminal(job.state) && Wants(filter, job.state) &&
+           (!filter.ended_since.set() || job.end_time >= filter.ended_since);
+  };
+  if (!filter.name.empty() || !filter.ids.empty()) {
+    JobQuery query = QueryOf(filter, seen, after, count);
+    // Those that have not ended must not take the places of ended ones.
+    if (!filter.ids.empty()) query.limit = std::max(count, filter.ids.size());
+    const Result<std::vector<JobPtr>> jobs = store.ReadJobs(query);
     if (!jobs.ok()) return jobs.error();
     for (const JobPtr& job : *jobs) {
-      if (IsTerminal(job->state) && Wants(filter, job->state)) found->emplace(job->id, job);
+      if (ended(*job)) found->emplace(job->id, job);
     }
     return Done{};
   }
@@ -90,6 +102,7 @@ Status ReadEnded(Store& store, const JobFilter& filter, const VisibilityPtr& see
     if (!Wants(filter, state)) continue;
     JobQuery query = QueryOf(filter, seen, after, count);
     query.state = state;
+    query.ended_since = filter.ended_since;
     const Result<std::vector<JobPtr>> jobs = store.ReadJobs(query);
     if (!jobs.ok()) return jobs.error();
     for (const JobPtr& job : *jobs) found->emplace(job->id, job);
@@ -139,10 +152,19 @@ Result<JobPage> SchedulerService::ListJobs(const auth::Principal& who, const Job
   }
   const WorldViewPtr view = engine_.View();
   std::vector<JobPtr> live;
-  view->jobs.ForEach(*after, [&](const JobPtr& job) {
+  const auto add = [&](const JobPtr& job) {
     if (Passes(filter, *seen, *job)) live.push_back(job);
     return live.size() <= size;
-  });
+  };
+  if (filter.ids.empty()) {
+    view->jobs.ForEach(*after, add);
+  } else {
+    // Few ids are looked up, not searched among all jobs.
+    for (const JobId id : filter.ids) {
+      const JobPtr job = *after < id ? view->jobs.Find(id) : nullptr;
+      if (job != nullptr && !add(job)) break;
+    }
+  }
   // One job more than a page was asked for, so a longer list means that there is a next page.
   JobPage page;
   page.items = Merged(std::move(live), ended);

@@ -22,6 +22,8 @@ struct JobFilter {
   // The name of the job's object, or the --job-name of a batch script; "" = any.
   std::string name;
   std::vector<JobState> states;  // empty = any
+  std::vector<JobId> ids;        // sorted; empty = any
+  WallTime ended_since;          // set: of ended jobs only those that ended then or later
   std::optional<ShapeKind> shape;
   JobId array;  // 0 = any; the record of this array's waiting tasks, and its tasks
   // Also ended jobs whose object was deleted; /v1 shows them, Kubernetes paths do not.

@@ -81,6 +81,10 @@ class SchedulerService {
   /// waits in a ClusterQueue that leaves the choice to others (dispatch mode External).
   void NominateClusters(const auth::Principal& who, const std::string& id,
                         std::vector<std::string> clusters, Callback<JobPtr> done);
+  /// When a job would start if it were submitted now, judged as a submission is; nothing is
+  /// submitted. Of an array the first task.
+  Result<SubmissionEstimate> EstimateSubmission(const auth::Principal& who,
+                                                SubmitRequest request) const;
   /// Computed from the published view within the limits::kExplain* bounds.
   Result<JobExplanation> Explain(const auth::Principal& who, const std::string& id) const;
   Result<std::vector<Event>> JobEvents(const auth::Principal& who, const std::string& id) const;
@@ -205,6 +209,13 @@ class SchedulerService {
     return authorizer_.Authorize(who, verb, what);
   }
   WorldViewPtr View() const { return engine_.View(); }
+  // For use cases that have headers of their own: steps.h, signals.h.
+  /// The job of an id if the caller may do this to it. kNotFound if it does not exist or the caller
+  /// may not see it, kPermissionDenied if the caller may only see it.
+  Result<JobPtr> JobFor(const auth::Principal& who, const std::string& id, auth::Verb verb,
+                        std::string_view subresource = {}) const;
+  Result<Backend*> BackendOf(const DispatchKey& key) const;
+  Store& store() const { return store_; }
   /// For questions that are about no object of the service: paths, and what somebody may do.
   const auth::Authorizer& authorizer() const { return authorizer_; }
   /// Done while the daemon has recovered and leads, else kUnavailable with the reasons. REST and
@@ -216,10 +227,6 @@ class SchedulerService {
   Result<WorldViewPtr> ReadyView() const;
   void PostSubmissions(const auth::Principal& who, std::vector<Submission> jobs,
                        Callback<std::vector<Result<SubmittedJob>>> done);
-  /// The job of an id if the caller may do this to it. kNotFound if it does not exist or the caller
-  /// may not see it, kPermissionDenied if the caller may only see it.
-  Result<JobPtr> JobFor(const auth::Principal& who, const std::string& id, auth::Verb verb,
-                        std::string_view subresource = {}) const;
   /// `seen` tells of which jobs the caller may learn by a name.
   Result<JobPtr> FindJob(const std::string& id, const JobTest& seen) const;
   Result<JobPtr> FindJobById(JobId id) const;
@@ -240,7 +247,6 @@ class SchedulerService {
       Result<std::vector<Item>> (Backend::*read)(const DispatchKey&)) const;
   /// The attempt whose pods and logs a caller means: the current or the last one.
   Result<DispatchKey> LatestAttempt(const JobRecord& job) const;
-  Result<Backend*> BackendOf(const DispatchKey& key) const;
 
   Engine& engine_;
   Store& store_;

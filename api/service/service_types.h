@@ -40,6 +40,15 @@ struct SubmitRequest {
   std::string idempotency_key;  // "" = none
 };
 
+/// When and where a job would start that was not submitted (`sbatch --test-only`).
+struct SubmissionEstimate {
+  JobId id;                       // the number that the next job gets
+  std::optional<WallTime> start;  // at the latest; unset: there is no bound
+  std::string text;               // in words
+  std::string queue, node_list;   // node_list "" if it is not known
+  std::int64_t cpus = 0;          // of all nodes
+};
+
 /// What one document of `muster apply` did, or with dry_run would do.
 struct DocumentOutcome {
   std::string kind, ns, name;

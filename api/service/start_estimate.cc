@@ -70,6 +70,7 @@ simulate::Scenario ScenarioOf(const core::Snapshot& snapshot, const std::vector<
 // What happened in the run until the job started, if it did.
 struct RunObservation {
   std::optional<WallTime> start;
+  std::string cluster;
   JobPtr last_ended;  // the last job that ended before
   std::size_t ended = 0;
 };
@@ -87,7 +88,10 @@ simulate::RunOutcome Play(const simulate::Scenario& scenario, WallTime now, std:
     using Kind = simulate::DecisionKind;
     // The reservation of quota counts as the start: admission checks are assumed to be ready.
     const bool starts = decision.kind == Kind::kAdmitted || decision.kind == Kind::kReserved;
-    if (starts && decision.job->id == id && !seen->start) seen->start = decision.at;
+    if (starts && decision.job->id == id && !seen->start) {
+      seen->start = decision.at;
+      seen->cluster = decision.job->cluster;
+    }
     const bool ends = decision.kind == Kind::kFinished || decision.kind == Kind::kTimedOut ||
                       decision.kind == Kind::kDeactivated;
     if (ends && !seen->start) {
@@ -162,6 +166,7 @@ StartEstimate EstimateStart(const core::Snapshot& snapshot, const std::vector<Jo
     return estimate;
   }
   estimate.latest = seen.start;
+  estimate.cluster = seen.cluster;
   if (seen.ended == 0) {
     estimate.text = "at once: nothing has to end before it";
   } else {

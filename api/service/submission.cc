@@ -13,6 +13,7 @@
 
 #include <utility>
 
+#include "api/service/batch_checks.h"
 #include "api/service/fingerprint.h"
 #include "api/service/operators.h"
 #include "api/service/partition_defaults.h"
@@ -55,7 +56,7 @@ bool IsGivenName(std::string_view name) {
          name.find_first_not_of("0123456789", 4) == std::string_view::npos;
 }
 
-Result<shapes::ParsedJob> ParseBody(json::value body, std::string_view ns) {
+Result<shapes::ParsedJob> ParseBody(json::value body, std::string_view ns, WallTime now) {
   if (!body.is_object())
     return InvalidArgument("a job is a JSON object: a manifest, or {\"script\": ...}");
   const json::object& object = body.get_object();
@@ -63,7 +64,7 @@ Result<shapes::ParsedJob> ParseBody(json::value body, std::string_view ns) {
     return shapes::ParseJob(std::move(body));
   }
   Result<json::value> manifest =
-      shapes::BatchScriptManifest(object, ns.empty() ? std::string_view(kDefault) : ns);
+      shapes::BatchScriptManifest(object, ns.empty() ? std::string_view(kDefault) : ns, now);
   if (!manifest.ok()) return manifest.error();
   return shapes::ParseJob(std::move(*manifest));
 }
@@ -76,7 +77,7 @@ Result<std::vector<Submission>> SubmissionBuilder::Build(const std::string& ns, 
   }
   // Taken before the body is parsed and moved.
   const std::uint64_t body_fingerprint = idempotency_key.empty() ? 0 : FingerprintOf(body);
-  Result<shapes::ParsedJob> parsed = ParseBody(std::move(body), ns);
+  Result<shapes::ParsedJob> parsed = ParseBody(std::move(body), ns, now_);
   if (!parsed.ok()) return parsed.error();
   Result<std::vector<Submission>> built = BuildParsed(ns, std::move(parsed).value());
   if (!built.ok() || idempotency_key.empty()) return built;
@@ -170,6 +171,9 @@ Result<std::shared_ptr<JobRecord>> SubmissionBuilder::Draft(const std::string& n
   const Status served = CheckServed(
       *parsed, settings_, feeds == config_.cluster_queues.end() ? nullptr : &feeds->second);
   if (!served.ok()) return served.error();
+  const Status checked =
+      CheckBatchScript(config_, members_, *resolved, *queue, parsed);
+  if (!checked.ok()) return checked.error();
   std::string problem = shapes::PrepareRequests(config_, settings_, *resolved, parsed);
   auto draft = std::make_shared<JobRecord>();
   draft->uid = Uid::Make(random_);

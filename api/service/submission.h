@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,8 @@
 #include "api/auth/authorizer.h"
 #include "api/service/pod_set_cache.h"
 #include "schedd/base/random.h"
+#include "schedd/base/time.h"
+#include "schedd/core/member/cluster_view.h"
 #include "schedd/model/config.h"
 #include "schedd/shapes/kinds/queue_choice.h"
 #include "schedd/shapes/kinds/shape.h"
@@ -40,7 +43,14 @@ class SubmissionBuilder {
         who_(who),
         authorizer_(authorizer) {}
 
-  /// One submission. The engine names a batch script that has no name. `ns` is the path's namespace, "" for none. `idempotency_key` "" for none.
+  /// The members as they are and the time: what batch scripts are checked against.
+  void Know(std::span<const core::ClusterView> members, WallTime now) {
+    members_ = members;
+    now_ = now;
+  }
+
+  /// One submission; an array is one too. The engine names a batch script that has no name. `ns` is
+  /// the path's namespace, "" for none. `idempotency_key` "" for none.
   Result<std::vector<Submission>> Build(const std::string& ns, json::value body,
                                         const std::string& idempotency_key);
   /// The same for a manifest that ParseJob has already read.
@@ -57,11 +67,14 @@ class SubmissionBuilder {
   PodSetCache& pod_sets_;
   const auth::Principal& who_;
   const auth::Authorizer& authorizer_;
+  std::span<const core::ClusterView> members_;
+  WallTime now_;
 };
 
 /// Parses a request's body: a {"script": ...} form becomes a BatchScript manifest, anything else is
 /// a manifest.
-Result<shapes::ParsedJob> ParseBody(json::value body, std::string_view ns);
+/// `now` resolves points in time in Slurm's notation.
+Result<shapes::ParsedJob> ParseBody(json::value body, std::string_view ns, WallTime now = {});
 
 /// metadata.generateName resolved as Kubernetes does: the base cut to 58 characters, and five
 /// random characters of an alphabet without vowels.

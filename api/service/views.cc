@@ -19,6 +19,15 @@ json::value ExitCodeJson(const std::optional<std::int32_t>& code) {
   return code ? json::value(*code) : json::value(nullptr);
 }
 
+// What was measured of processes; all 0 if nothing was.
+json::object UseJson(const MeasuredUse& use) {
+  return json::object{{"userCpuUs", use.user_cpu_us},
+                      {"systemCpuUs", use.system_cpu_us},
+                      {"maxRssBytes", use.max_rss_bytes},
+                      {"readBytes", use.read_bytes},
+                      {"writtenBytes", use.written_bytes}};
+}
+
 // A code's name in other words: "INVALID_ARGUMENT" as "invalid-argument" for the type of a problem
 // and as "Invalid argument" for its title.
 std::string Reworded(Code code, char separator, bool capital) {
@@ -101,6 +110,44 @@ json::object AttemptJson(const AttemptRecord& attempt) {
     usage = ResourcesJson(total);
   }
   out["usage"] = std::move(usage);
+  out["use"] = UseJson(attempt.use);
+  return out;
+}
+
+std::string_view StepStateName(StepState state) {
+  switch (state) {
+    case StepState::kRunning:
+      return "RUNNING";
+    case StepState::kCompleted:
+      return "COMPLETED";
+    case StepState::kFailed:
+      return "FAILED";
+    case StepState::kCancelled:
+      return "CANCELLED";
+    case StepState::kTimeout:
+      return "TIMEOUT";
+    case StepState::kOutOfMemory:
+      return "OUT_OF_MEMORY";
+  }
+  return "";
+}
+
+json::object StepJson(const StepRecord& step) {
+  json::object out;
+  out["job"] = step.job.value;
+  out["attempt"] = step.attempt;
+  out["step"] = step.step;
+  out["name"] = step.name;
+  out["nodes"] = step.nodes;
+  out["nodeCount"] = step.node_count;
+  out["tasks"] = step.tasks;
+  out["cpus"] = step.cpus;
+  out["state"] = StepStateName(step.state);
+  out["startTime"] = TimeJson(step.start_time);
+  out["endTime"] = TimeJson(step.end_time);
+  out["exitCode"] = step.exit_code;
+  out["exitSignal"] = step.exit_signal;
+  out["use"] = UseJson(step.use);
   return out;
 }
 

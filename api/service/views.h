@@ -17,6 +17,9 @@ std::string_view ApiVersionOf(ShapeKind shape);
 
 json::object EventJson(const Event& event);
 json::object AttemptJson(const AttemptRecord& attempt);
+json::object StepJson(const StepRecord& step);
+/// "RUNNING", "COMPLETED" ..., as sacct writes them.
+std::string_view StepStateName(StepState state);
 json::object PodJson(const PodStatus& pod);
 json::object MemberEventJson(const MemberEvent& event);
 /// metav1.Condition. `lastTransitionTime` has seconds, as Kubernetes writes it.

@@ -94,6 +94,59 @@ PodSetAssignment PodSetFrom(const pb::PodSet& from) {
   return out;
 }
 
+void Write(const MeasuredUse& from, pb::Use* out) {
+  out->set_user_cpu_us(from.user_cpu_us);
+  out->set_system_cpu_us(from.system_cpu_us);
+  out->set_max_rss_bytes(from.max_rss_bytes);
+  out->set_read_bytes(from.read_bytes);
+  out->set_written_bytes(from.written_bytes);
+}
+
+MeasuredUse UseFrom(const pb::Use& from) {
+  return {from.user_cpu_us(), from.system_cpu_us(), from.max_rss_bytes(), from.read_bytes(),
+          from.written_bytes()};
+}
+
+void Write(const StepRecord& from, pb::Step* out) {
+  out->set_job(from.job.value);
+  out->set_attempt(from.attempt);
+  out->set_step(from.step);
+  out->set_name(from.name);
+  out->set_nodes(from.nodes);
+  out->set_node_count(from.node_count);
+  out->set_tasks(from.tasks);
+  out->set_cpus(from.cpus);
+  out->set_state(static_cast<std::uint32_t>(from.state));
+  out->set_start_time_us(from.start_time.us);
+  out->set_end_time_us(from.end_time.us);
+  out->set_exit_code(from.exit_code);
+  out->set_exit_signal(from.exit_signal);
+  Write(from.use, out->mutable_use());
+}
+
+std::optional<StepRecord> StepFrom(const pb::Step& from) {
+  if (from.state() < static_cast<std::uint32_t>(StepState::kRunning) ||
+      from.state() > static_cast<std::uint32_t>(StepState::kOutOfMemory)) {
+    return std::nullopt;
+  }
+  StepRecord out;
+  out.job = {from.job()};
+  out.attempt = from.attempt();
+  out.step = from.step();
+  out.name = from.name();
+  out.nodes = from.nodes();
+  out.node_count = from.node_count();
+  out.tasks = from.tasks();
+  out.cpus = from.cpus();
+  out.state = static_cast<StepState>(from.state());
+  out.start_time = {from.start_time_us()};
+  out.end_time = {from.end_time_us()};
+  out.exit_code = from.exit_code();
+  out.exit_signal = from.exit_signal();
+  out.use = UseFrom(from.use());
+  return out;
+}
+
 }  // namespace
 
 pb::Key ToWire(const DispatchKey& key) {
@@ -155,11 +208,28 @@ pb::Policy ToWire(const RemovePolicy& policy) {
   Write(policy.object, out.mutable_object());
   out.set_grace_period_s(policy.grace_period_s);
   out.set_keep_logs(policy.keep_logs);
+  out.set_cause(static_cast<std::uint32_t>(policy.cause));
   return out;
 }
 
-RemovePolicy PolicyFrom(const pb::Policy& from) {
-  return {from.expected_uid(), ObjectFrom(from.object()), from.grace_period_s(), from.keep_logs()};
+std::optional<RemovePolicy> PolicyFrom(const pb::Policy& from) {
+  if (from.cause() > static_cast<std::uint32_t>(StopCause::kNodeFailure)) return std::nullopt;
+  return RemovePolicy{from.expected_uid(), ObjectFrom(from.object()), from.grace_period_s(),
+                      from.keep_logs(), static_cast<StopCause>(from.cause())};
+}
+
+pb::SignalCall ToWire(const DispatchKey& key, const SignalOrder& order) {
+  pb::SignalCall out;
+  *out.mutable_key() = ToWire(key);
+  out.set_signal(order.signal);
+  out.set_target(static_cast<std::uint32_t>(order.target));
+  out.set_step(order.step);
+  return out;
+}
+
+std::optional<SignalOrder> SignalFrom(const pb::SignalCall& from) {
+  if (from.target() > static_cast<std::uint32_t>(SignalOrder::Target::kStep)) return std::nullopt;
+  return SignalOrder{from.signal(), static_cast<SignalOrder::Target>(from.target()), from.step()};
 }
 
 pb::ReadLogCall ToWire(const DispatchKey& key, const LogQuery& query) {
@@ -214,6 +284,8 @@ pb::Seen ToWire(const Observation& seen) {
     added->set_pod_set(one.pod_set);
     added->set_count(one.count);
   }
+  Write(seen.use, out.mutable_use());
+  for (const StepRecord& step : seen.steps) Write(step, out.add_steps());
   return out;
 }
 
@@ -245,6 +317,12 @@ std::optional<Observation> ObservationFrom(const pb::Seen& from) {
   out.message = from.message();
   for (const pb::Reclaimable& one : from.reclaimable())
     out.reclaimable.push_back({one.pod_set(), one.count()});
+  out.use = UseFrom(from.use());
+  for (const pb::Step& one : from.steps()) {
+    std::optional<StepRecord> step = StepFrom(one);
+    if (!step) return std::nullopt;
+    out.steps.push_back(std::move(*step));
+  }
   return out;
 }
 

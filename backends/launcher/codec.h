@@ -14,7 +14,7 @@
 namespace muster::launcher {
 
 /// The version of launcher.proto; both programs come from one package, so it must be equal.
-inline constexpr std::uint32_t kProtocolVersion = 1;
+inline constexpr std::uint32_t kProtocolVersion = 2;
 
 pb::Key ToWire(const DispatchKey& key);
 std::optional<DispatchKey> KeyFrom(const pb::Key& from);
@@ -25,7 +25,12 @@ pb::Order ToWire(const DispatchOrder& order);
 std::optional<DispatchOrder> OrderFrom(const pb::Order& from, const Clock& clock);
 
 pb::Policy ToWire(const RemovePolicy& policy);
-RemovePolicy PolicyFrom(const pb::Policy& from);
+/// nullopt if the cause has no meaning.
+std::optional<RemovePolicy> PolicyFrom(const pb::Policy& from);
+
+pb::SignalCall ToWire(const DispatchKey& key, const SignalOrder& order);
+/// Without the key. nullopt if the target has no meaning.
+std::optional<SignalOrder> SignalFrom(const pb::SignalCall& from);
 
 pb::ReadLogCall ToWire(const DispatchKey& key, const LogQuery& query);
 /// Without the key.

@@ -72,6 +72,8 @@ class LauncherBackend final : public Backend {
   void Start(ObservationSink& sink) override;
   void Stop() override;
   void Facts(const std::string& cluster, Callback<ClusterFacts> done) override;
+  void Signal(const DispatchKey& key, const SignalOrder& order, Callback<Done> done) override;
+  void Notify(const DispatchKey& key, const std::string& line, Callback<Done> done) override;
   Result<std::vector<PodStatus>> Pods(const DispatchKey& key) override;
   Result<LogChunk> ReadLog(const DispatchKey& key, const LogQuery& query) override;
 
@@ -80,7 +82,7 @@ class LauncherBackend final : public Backend {
   using Taker = std::function<void(Result<pb::Answer>)>;
   struct OpenCall {
     Taker take;
-    bool changes = false;  // Ensure and Remove: without an answer it may have happened
+    bool changes = false;  // it changes something: without an answer it may have happened
     bool bounded = false;  // the launcher must answer in time
     pb::Answer gathered;   // the parts that have come
     int looks = 0;         // how often it was seen open
@@ -135,7 +137,8 @@ void LauncherBackend::Call(pb::Request request, bool changes, Taker take) {
       refusal = Overloaded("the local member has too much to do", 1000);
     } else {
       stream = stream_;
-      const bool bounded = request.has_ensure() || request.has_list() || request.has_facts();
+      const bool bounded = request.has_ensure() || request.has_list() || request.has_facts() ||
+                           request.has_signal() || request.has_notify();
       open_[request.id()] = {std::move(take), changes, bounded, {}};
     }
   }
@@ -161,6 +164,26 @@ void LauncherBackend::Remove(const DispatchKey& key, const RemovePolicy& policy,
   Call(std::move(request), true, [done = std::move(done)](Result<pb::Answer> answer) {
     if (!answer.ok()) return done(answer.error());
     done(RemovalResult{answer->existed()});
+  });
+}
+
+void LauncherBackend::Signal(const DispatchKey& key, const SignalOrder& order,
+                             Callback<Done> done) {
+  pb::Request request;
+  *request.mutable_signal() = ToWire(key, order);
+  Call(std::move(request), true, [done = std::move(done)](Result<pb::Answer> answer) {
+    if (!answer.ok()) return done(answer.error());
+    done(Done{});
+  });
+}
+
+void LauncherBackend::Notify(const DispatchKey& key, const std::string& line, Callback<Done> done) {
+  pb::Request request;
+  *request.mutable_notify()->mutable_key() = ToWire(key);
+  request.mutable_notify()->set_line(line);
+  Call(std::move(request), true, [done = std::move(done)](Result<pb::Answer> answer) {
+    if (!answer.ok()) return done(answer.error());
+    done(Done{});
   });
 }
 

@@ -15,7 +15,6 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstring>
-#include <deque>
 #include <functional>
 #include <mutex>
 #include <thread>
@@ -23,6 +22,7 @@
 #include <vector>
 
 #include "backends/launcher/codec.h"
+#include "backends/launcher/readers.h"
 #include "backends/launcher/wire.h"
 #include "schedd/base/limits.h"
 #include "schedd/base/limits_launcher.h"
@@ -108,39 +108,6 @@ void AnswerList(Session& session, std::uint64_t id, const std::vector<Observatio
 
 }  // namespace
 
-// A few threads that run what blocks.
-class Readers {
- public:
-  Readers() {
-    for (int i = 0; i < limits::kLauncherReaders; ++i)
-      threads_.emplace_back([this](const std::stop_token& stop) { Run(stop); });
-  }
-  // False: too many wait already.
-  bool Post(std::function<void()> task) {
-    std::lock_guard lock(mutex_);
-    if (tasks_.size() >= limits::kLauncherReadsWaiting) return false;
-    tasks_.push_back(std::move(task));
-    wake_.notify_one();
-    return true;
-  }
-
- private:
-  void Run(const std::stop_token& stop) {
-    std::unique_lock lock(mutex_);
-    while (wake_.wait(lock, stop, [this] { return !tasks_.empty(); })) {
-      const std::function<void()> task = std::move(tasks_.front());
-      tasks_.pop_front();
-      lock.unlock();
-      task();
-      lock.lock();
-    }
-  }
-  std::mutex mutex_;
-  std::condition_variable_any wake_;
-  std::deque<std::function<void()>> tasks_;
-  std::vector<std::jthread> threads_;  // ends first
-};
-
 }  // namespace launcher
 
 class LauncherServer::Impl final : public ObservationSink {
@@ -168,6 +135,8 @@ class LauncherServer::Impl final : public ObservationSink {
   bool Facts(const launcher::SessionPtr& session, const launcher::pb::Request& request);
   bool Pods(const launcher::SessionPtr& session, const launcher::pb::Request& request);
   bool ReadLog(const launcher::SessionPtr& session, const launcher::pb::Request& request);
+  bool Signal(const launcher::SessionPtr& session, const launcher::pb::Request& request);
+  bool Notify(const launcher::SessionPtr& session, const launcher::pb::Request& request);
   void Report(const launcher::pb::ToDaemon& what);
 
   Backend& backend_;
@@ -334,6 +303,12 @@ bool LauncherServer::Impl::Handle(const SessionPtr& session, const std::string& 
     case pb::Request::kReadLog:
       sound = ReadLog(session, request);
       break;
+    case pb::Request::kSignal:
+      sound = Signal(session, request);
+      break;
+    case pb::Request::kNotify:
+      sound = Notify(session, request);
+      break;
     case pb::Request::CALL_NOT_SET:
       break;
   }
@@ -387,9 +362,9 @@ bool LauncherServer::Impl::Ensure(const SessionPtr& session, const pb::Request& 
 
 bool LauncherServer::Impl::Remove(const SessionPtr& session, const pb::Request& request) {
   const std::optional<DispatchKey> key = KeyFrom(request.remove().key());
-  if (!key) return false;
-  backend_.Remove(*key, launcher::PolicyFrom(request.remove().policy()),
-                  [session, id = request.id()](Result<RemovalResult> result) {
+  const std::optional<RemovePolicy> policy = launcher::PolicyFrom(request.remove().policy());
+  if (!key || !policy) return false;
+  backend_.Remove(*key, *policy, [session, id = request.id()](Result<RemovalResult> result) {
     Answer<RemovalResult>(*session, id, result, [](const RemovalResult& done, pb::Answer* out) {
       out->set_existed(done.existed);
     });
@@ -442,6 +417,25 @@ bool LauncherServer::Impl::ReadLog(const SessionPtr& session, const pb::Request&
   };
   if (!readers_.Post([this, key, query, answer] { answer(backend_.ReadLog(*key, query)); }))
     answer(Overloaded("the local member has too much to do", 1000));
+  return true;
+}
+
+bool LauncherServer::Impl::Signal(const SessionPtr& session, const pb::Request& request) {
+  const std::optional<DispatchKey> key = KeyFrom(request.signal().key());
+  const std::optional<SignalOrder> order = launcher::SignalFrom(request.signal());
+  if (!key || !order) return false;
+  backend_.Signal(*key, *order, [session, id = request.id()](Result<Done> result) {
+    Answer<Done>(*session, id, result, [](const Done&, pb::Answer*) {});
+  });
+  return true;
+}
+
+bool LauncherServer::Impl::Notify(const SessionPtr& session, const pb::Request& request) {
+  const std::optional<DispatchKey> key = KeyFrom(request.notify().key());
+  if (!key) return false;
+  backend_.Notify(*key, request.notify().line(), [session, id = request.id()](Result<Done> result) {
+    Answer<Done>(*session, id, result, [](const Done&, pb::Answer*) {});
+  });
   return true;
 }
 

@@ -20,6 +20,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "backends/local/pods/batch_world.h"
 #include "backends/local/pods/pod_users.h"
 #include "backends/local/process/access_list.h"
 #include "backends/local/process/files.h"
@@ -33,9 +34,6 @@ namespace {
 // Rounds of one Advance; each starts or ends a pod.
 constexpr int kRounds = 64;
 constexpr std::int64_t kRetryUs = 5 * kMicrosPerSecond;
-// How long beyond the grace period a supervisor may take to stop its pod.
-constexpr std::int64_t kSupervisorSlackNs = 15 * kNanosPerSecond;
-constexpr std::int64_t kDefaultGraceMs = 30'000;
 // Other users may pass through the directory, but not list it.
 constexpr unsigned kPassOnly = 0711;
 // The attempt's own directory: only users of its pods may pass (LetPass).
@@ -55,7 +53,11 @@ Attempt::Attempt(AttemptWorld& world, std::string dir) : world_(world), dir_(std
 
 Attempt::~Attempt() {
   if (timer_) world_.options.timers->Cancel(*timer_);
-  for (const auto& pod : pods_) world_.loop->Unwatch(pod->watch);
+  world_.loop->Unwatch(steps_watch_);
+  for (const auto& pod : pods_) {
+    world_.loop->Unwatch(pod->watch);
+    Unshare(pod.get());
+  }
 }
 
 Result<std::shared_ptr<Attempt>> Attempt::Create(AttemptWorld& world, const std::string& dir,
@@ -74,6 +76,7 @@ Result<std::shared_ptr<Attempt>> Attempt::Create(AttemptWorld& world, const std:
   std::shared_ptr<Attempt> attempt(new Attempt(world, dir));
   AttemptState& state = attempt->state_;
   state.key = order.key;
+  state.job = order.job;
   state.account = order.account;
   // A user that the job may not have is refused before anything of it runs (rule U61).
   for (const json::object* pod_template : controller->templates(*manifest)) {
@@ -120,6 +123,8 @@ Status Attempt::Load() {
   dependents_ = std::move(manifests->dependents);
   controller_ = FindController(state_.api_version, state_.kind);
   if (controller_ == nullptr) return Internal("an attempt has an unknown kind");
+  for (const json::object* pod_template : controller_->templates(object_))
+    batch_ = batch_ || IsBatchPod(*pod_template);
   return Done{};
 }
 
@@ -138,8 +143,12 @@ void Attempt::AdoptPods() {
   std::sort(pods_.begin(), pods_.end(),
             [](const auto& a, const auto& b) { return a->sequence < b->sequence; });
   for (const auto& pod : pods_) {
-    if (pod->disk.record.live() && !WatchPod(pod.get()))
-      WakeAt(world_.options.clock->WallNow().Plus(kRetryUs));
+    if (!pod->disk.record.live()) continue;
+    GivenToPod given = ReadGiven(pod->dir);
+    world_.shares.Have(state_.key.cluster, given.cpus, given.devices);
+    pod->cpus = std::move(given.cpus);
+    pod->devices = std::move(given.devices);
+    if (!WatchPod(pod.get())) WakeAt(world_.options.clock->WallNow().Plus(kRetryUs));
   }
 }
 
@@ -178,7 +187,7 @@ void Attempt::Remove(const RemovePolicy& policy, Callback<RemovalResult> done) {
   // dispatcher repeats the removal.
   if (Status wrote = WriteAttemptState(dir_, state_); !wrote.ok()) trouble_ = wrote.error().detail;
   waiting_.push_back(std::move(done));
-  StopAll(state_.grace_ms);
+  StopAll({state_.grace_ms, CauseOf(policy.cause)});
   Advance();
 }
 
@@ -207,6 +216,7 @@ void Attempt::Advance() {
   const std::shared_ptr<Attempt> self = shared_from_this();
   wake_at_ = {};
   KillOverdue();
+  ReadSteps();
   for (int round = 0; round < kRounds && Round(); ++round) {
   }
   if (state_.removing && live_pods() == 0) return FinishRemoval();
@@ -218,10 +228,13 @@ void Attempt::Advance() {
 bool Attempt::Round() {
   if (state_.suspended || leaving() || state_.outcome.ended.set()) return false;
   if (state_.outcome.phase == RemotePhase::kPending) return StepController();
-  StopAll(-1);
+  StopAll({-1, state_.outcome.reason == Reason::kDeadlineExceeded ? StopRequest::Cause::kTimeLimit
+                                                                  : StopRequest::Cause::kNone});
   if (live_pods() > 0) return false;
   // The attempt has ended only when none of its pods runs any more.
-  state_.outcome.ended = world_.options.clock->WallNow();
+  const WallTime now = world_.options.clock->WallNow();
+  EndSteps(now);
+  state_.outcome.ended = now;
   if (!Save()) state_.outcome.ended = {};
   return false;
 }
@@ -239,7 +252,8 @@ bool Attempt::StepController() {
   input.memo = &state_.memo;
   input.ports = state_.ports;
   input.now = world_.options.clock->WallNow();
-  input.started = state_.released;
+  // A time limit does not run on while the job is suspended.
+  input.started = state_.released.Plus(PausedUs(input.now));
   input.backoff_us = MillisToMicros(world_.options.pod_backoff_ms);
   ControllerOutput output = controller_->step(input);
   phase_ = output.phase;
@@ -260,12 +274,13 @@ bool Attempt::StepController() {
   for (const auto& pod : pods_) {
     if (std::find(output.stop.begin(), output.stop.end(), pod->disk.record.identity.id) !=
         output.stop.end()) {
-      StopPod(pod.get(), -1);
+      StopPod(pod.get(), {});
     }
   }
   const std::size_t before = pods_.size();
   StartPods(std::move(output.start));
-  WakeAt(output.wake_at);
+  // Of a suspended job no time comes nearer.
+  if (!state_.paused_since.set()) WakeAt(output.wake_at);
   const bool refused = std::any_of(pods_.begin() + static_cast<std::ptrdiff_t>(before), pods_.end(),
                                    [](const auto& pod) { return !pod->disk.record.live(); });
   return refused || (output.wake_at.set() && output.wake_at <= input.now);
@@ -274,6 +289,7 @@ bool Attempt::StepController() {
 // Starts pods until one cannot be started; the others wait for the next try.
 void Attempt::StartPods(std::vector<PodWish> wishes) {
   if (wishes.empty()) return;
+  for (PodWish& wish : wishes) NameHost(&wish);
   AddHosts(wishes);
   for (const PodWish& wish : wishes) {
     if (StartPod(wish)) continue;
@@ -295,36 +311,36 @@ bool Attempt::StartPod(const PodWish& wish) {
   auto pod = std::make_unique<Pod>();
   pod->dir = dir_ + "/pods/" + wish.identity.id;
   pod->sequence = static_cast<std::int64_t>(pods_.size());
+  Share(wish, pod.get());
+  PodContext context = ContextFor(wish, pod->dir);
+  context.cpus = pod->cpus;
+  context.devices = pod->devices;
   Result<BuiltPod> built =
       FitsIntoName(wish.identity.id)
-          ? BuildPod(wish, ContextFor(wish, pod->dir))
+          ? BuildPod(wish, context)
           : Result<BuiltPod>(InvalidArgument("the pod's name is too long for this host"));
-  if (!built.ok() && built.error().code == Code::kUnavailable) {
-    trouble_ = built.error().detail;
+  // Nothing is kept by a pod that is not started.
+  const auto refuse = [this, &pod](const std::string& why) {
+    Unshare(pod.get());
+    trouble_ = why;
     return false;
-  }
+  };
+  if (!built.ok() && built.error().code == Code::kUnavailable) return refuse(built.error().detail);
   if (built.ok()) {
-    if (Status let = LetPass(dir_, built->users); !let.ok()) {
-      trouble_ = let.error().detail;
-      return false;
-    }
+    if (Status let = LetPass(dir_, built->users); !let.ok()) return refuse(let.error().detail);
+    if (built->batch_user && !MakeStepsDirectory(*built->batch_user)) return refuse(trouble_);
   }
   const Status wrote =
       built.ok()
           ? WritePodDirectory(pod->dir, wish.identity, pod->sequence, now, *built)
           : WriteRefusedPod(pod->dir, wish.identity, pod->sequence, now, built.error().detail);
-  if (!wrote.ok()) {
-    trouble_ = wrote.error().detail;
-    return false;
-  }
+  if (!wrote.ok()) return refuse(wrote.error().detail);
   Result<PodOnDisk> disk = ReadPodDirectory(pod->dir, &pod->sequence);
-  if (!disk.ok()) {
-    trouble_ = disk.error().detail;
-    return false;
-  }
+  if (!disk.ok()) return refuse(disk.error().detail);
   pod->disk = std::move(*disk);
   pods_.push_back(std::move(pod));
   Pod* added = pods_.back().get();
+  if (!added->disk.record.live()) Unshare(added);
   return !added->disk.record.live() || WatchPod(added);
 }
 
@@ -357,6 +373,7 @@ void Attempt::LookAt(Pod* pod) {
     pod->disk = std::move(*disk);
   if (pod->disk.record.live() && !lives) OnSilence(pod);
   if (pod->disk.record.live()) return;
+  Unshare(pod);
   world_.loop->Unwatch(pod->watch);
   pod->watch = -1;
 }
@@ -387,48 +404,12 @@ void Attempt::OnSilence(Pod* pod) {
     pod->disk = std::move(*disk);
 }
 
-// Asks the supervisor to stop the pod. `grace_ms` < 0: the pod's own grace period, or 30 s; the
-// longest of all templates bounds how long the supervisor may take.
-void Attempt::StopPod(Pod* pod, std::int64_t grace_ms) {
-  if (!pod->disk.record.live()) return;
-  // One request is enough, unless this one gives a grace period.
-  if (pod->disk.record.stopping && pod->kill_at.ns != 0 && grace_ms < 0) return;
-  const Status asked = RequestStop(pod->dir, pod->disk.supervisor, grace_ms);
-  if (!asked.ok()) trouble_ = asked.error().detail;
-  pod->disk.record.stopping = true;
-  std::int64_t longest_ms = grace_ms;
-  if (grace_ms < 0) {
-    longest_ms = kDefaultGraceMs;
-    for (const json::object* pod_template : controller_->templates(object_)) {
-      longest_ms =
-          std::max(longest_ms, SecondsToMillis(Integer(ObjectOrEmpty(*pod_template, "spec"),
-                                                       "terminationGracePeriodSeconds", 0)));
-    }
-  }
-  pod->kill_at = world_.options.clock->Now() + MillisToNanos(longest_ms) + kSupervisorSlackNs;
-  LookAt(pod);
-}
-
-void Attempt::StopAll(std::int64_t grace_ms) {
-  for (const auto& pod : pods_) StopPod(pod.get(), grace_ms);
-}
-
-// Kills supervisors (with all their processes) that have not stopped their pods in time, because
-// they are stopped or starved themselves.
-void Attempt::KillOverdue() {
-  const Monotonic now = world_.options.clock->Now();
-  for (const auto& pod : pods_) {
-    if (!pod->disk.record.live() || pod->kill_at.ns == 0 || pod->kill_at > now) continue;
-    KillRemains(pod->dir, pod->disk.supervisor);
-    LookAt(pod.get());
-  }
-}
-
 // No pod runs any more: keeps the record and the logs, or deletes the directory; then answers.
 void Attempt::FinishRemoval() {
   const std::shared_ptr<Attempt> self = shared_from_this();
   std::vector<Callback<RemovalResult>> waiting = std::move(waiting_);
   waiting_.clear();
+  if (!state_.outcome.ended.set()) EndSteps(world_.options.clock->WallNow());
   if (state_.keep_logs) {
     state_.removing = false;
     state_.removed = true;

@@ -18,6 +18,8 @@
 #include "backends/local/host_accounts.h"
 #include "backends/local/local_backend.h"
 #include "backends/local/pod_directory.h"
+#include "backends/local/pods/host_shares.h"
+#include "backends/local/step_file.h"
 
 namespace muster::local {
 
@@ -29,9 +31,15 @@ struct AttemptWorld {
   std::map<std::string, ResourceList> allocatable;  // by cluster
   std::map<std::string, MemberAccounts> accounts;   // by cluster
   AccountCache users;
+  HostShares shares;
+  /// Absolute: the program muster-step-agent, and the directory of the Slurm commands ("": none).
+  std::string step_agent, commands_dir;
   std::function<void(const Observation&)> report;  // called when an observation has changed
   std::function<void(const DispatchKey&)> forget;  // called when an attempt is gone from the disk
 };
+
+/// What an attempt's pods are told of a removal.
+StopRequest::Cause CauseOf(StopCause cause);
 
 class Attempt : public std::enable_shared_from_this<Attempt> {
  public:
@@ -56,6 +64,12 @@ class Attempt : public std::enable_shared_from_this<Attempt> {
   void Remove(const RemovePolicy& policy, Callback<RemovalResult> done);
   /// Reads the state of every pod anew and does what is due.
   void LookAgain();
+  /// Sends a signal to processes of its pods; kNotFound if none runs.
+  Status Signal(const SignalOrder& order);
+  /// Writes a line to the standard error of its script; kNotFound if no pod runs.
+  Status Notify(const std::string& line);
+  /// Reports all steps again, for a sink that may not know them.
+  void ReportStepsAgain();
   Observation Observe() const;
   std::vector<PodStatus> Pods() const;
   const AttemptState& state() const { return state_; }
@@ -70,6 +84,7 @@ class Attempt : public std::enable_shared_from_this<Attempt> {
     std::int64_t sequence = 0;
     int watch = -1;
     int spawns = 0;
+    std::vector<int> cpus, devices;  // given to it while it lives
     Monotonic kill_at;  // when the supervisor itself is killed; 0: the pod was not asked to stop
   };
 
@@ -82,10 +97,21 @@ class Attempt : public std::enable_shared_from_this<Attempt> {
   void StartPods(std::vector<PodWish> wishes);
   bool StartPod(const PodWish& wish);
   void AddHosts(const std::vector<PodWish>& wishes);
+  std::string HostsOfJob() const;
+  void NameHost(PodWish* wish) const;
   JobAccounts Accounts() const;
   PodContext ContextFor(const PodWish& wish, const std::string& pod_dir) const;
-  void StopPod(Pod* pod, std::int64_t grace_ms);
-  void StopAll(std::int64_t grace_ms);
+  void StopPod(Pod* pod, const StopRequest& request);
+  void StopAll(const StopRequest& request);
+  Status OrderPods(const std::function<bool(const Pod&)>& chosen, const json::object& order);
+  void Share(const PodWish& wish, Pod* pod);
+  void Unshare(Pod* pod);
+  std::int64_t PausedUs(WallTime now) const;
+  bool MakeStepsDirectory(const PodUser& owner);
+  void WatchSteps();
+  void ReadSteps();
+  void ReportSteps(std::vector<StepRecord> steps);
+  void EndSteps(WallTime ended);
   void LookAt(Pod* pod);
   void OnSilence(Pod* pod);
   bool WatchPod(Pod* pod);
@@ -111,6 +137,16 @@ class Attempt : public std::enable_shared_from_this<Attempt> {
   std::optional<TimerId> timer_;
   std::vector<Callback<RemovalResult>> waiting_;
   std::optional<Observation> reported_;
+  bool batch_ = false;       // its pods belong to a batch script
+  std::int64_t orders_ = 0;  // the number of the last order to a supervisor
+  // Of the steps of a batch script: the file that reports them, its watch, when it may be read
+  // again and whether it has changed, and the steps that have not ended by it.
+  std::optional<StepFile> step_file_;
+  int steps_watch_ = -1;
+  WallTime read_steps_at_;
+  bool steps_changed_ = false;
+  bool steps_complained_ = false;
+  std::map<std::int32_t, StepRecord> open_steps_;
 };
 
 }  // namespace muster::local

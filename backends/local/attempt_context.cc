@@ -1,5 +1,6 @@
 // Attempt: what the pods of an attempt are built from: its accounts, and the host as they see it.
 #include "backends/local/attempt.h"
+#include "backends/local/pods/batch_world.h"
 #include "backends/local/process/files.h"
 #include "schedd/base/limits.h"
 
@@ -42,6 +43,15 @@ PodContext Attempt::ContextFor(const PodWish& wish, const std::string& pod_dir) 
   context.max_processes = world_.options.max_processes_per_pod;
   context.log_bytes = static_cast<std::int64_t>(limits::kLogBytesPerContainer);
   context.accounts = Accounts();
+  if (!batch_) return context;
+  context.job = state_.job.value;
+  // The first component of a heterogeneous job has the script.
+  if (const auto world = ReadBatchWorld(*controller_->templates(object_).front()); world.ok())
+    context.script_host = HostOf(*world, 0);
+  context.steps_dir = dir_ + "/steps";
+  context.step_agent = world_.step_agent;
+  context.commands_dir = world_.commands_dir;
+  context.time_began = state_.released.Plus(PausedUs(world_.options.clock->WallNow()));
   return context;
 }
 

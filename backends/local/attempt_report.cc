@@ -11,7 +11,9 @@
 #include <algorithm>
 
 #include "backends/local/attempt.h"
+#include "backends/local/pods/batch_world.h"
 #include "backends/local/process/files.h"
+#include "schedd/base/saturating.h"
 #include "schedd/text/lenient.h"
 
 namespace muster::local {
@@ -31,7 +33,8 @@ const char* PhaseName(PodPhase phase) {
   return "";
 }
 
-// Whether two observations are equal in all that the sink cares about.
+// Whether two observations are equal in all that is reported by itself. What was measured changes
+// all the time; it goes with the others, at the end last.
 bool Same(const Observation& a, const Observation& b) {
   return a.remote_uid == b.remote_uid && a.phase == b.phase && a.ready_pods == b.ready_pods &&
          a.active_pods == b.active_pods && a.succeeded_pods == b.succeeded_pods &&
@@ -71,7 +74,13 @@ Observation Attempt::Observe() const {
     const bool counts = state_.outcome.phase == RemotePhase::kSucceeded
                             ? record.phase == PodPhase::kSucceeded
                             : record.phase == PodPhase::kFailed;
-    out_of_memory = out_of_memory || (counts && record.out_of_memory);
+    // In a job of Slurm it counts wherever it happened, also in a step that the script survived.
+    out_of_memory = out_of_memory || ((counts || batch_) && record.out_of_memory);
+    seen.use.user_cpu_us = SaturatingAdd(seen.use.user_cpu_us, record.use.user_cpu_us);
+    seen.use.system_cpu_us = SaturatingAdd(seen.use.system_cpu_us, record.use.system_cpu_us);
+    seen.use.max_rss_bytes = std::max(seen.use.max_rss_bytes, record.use.max_rss_bytes);
+    seen.use.read_bytes = SaturatingAdd(seen.use.read_bytes, record.use.read_bytes);
+    seen.use.written_bytes = SaturatingAdd(seen.use.written_bytes, record.use.written_bytes);
     seen.active_pods += record.live();
     seen.ready_pods += record.phase == PodPhase::kRunning;
     seen.succeeded_pods += record.phase == PodPhase::kSucceeded;
@@ -143,6 +152,34 @@ std::vector<PodStatus> Attempt::Pods() const {
   return all;
 }
 
+// One line for each host of a batch script's nodes, with an address of its own, so that two nodes
+// can listen at the same port.
+std::string Attempt::HostsOfJob() const {
+  std::vector<std::string> hosts;
+  std::set<std::string> seen{"localhost"};
+  for (const json::object* pod_template : controller_->templates(object_)) {
+    if (!IsBatchPod(*pod_template)) continue;
+    const Result<BatchWorld> world = ReadBatchWorld(*pod_template);
+    if (!world.ok()) continue;
+    for (const std::string& host : world->hosts) {
+      if (seen.insert(host).second) hosts.push_back(host);
+    }
+  }
+  std::string lines;
+  for (std::size_t i = 0; i < hosts.size(); ++i)
+    lines += LoopbackOf(AttemptDirectoryName(state_.key), i) + " " + hosts[i] + "\n";
+  return lines;
+}
+
+// A pod of a batch script has the host name of its node.
+void Attempt::NameHost(PodWish* wish) const {
+  if (!IsBatchPod(wish->pod_template)) return;
+  const Result<BatchWorld> world = ReadBatchWorld(wish->pod_template);
+  if (!world.ok()) return;
+  const std::string host = HostOf(*world, wish->identity.index);
+  if (!host.empty()) wish->host_name = host;
+}
+
 // Appends the pods' host names to the attempt's hosts file, which its pods see as /etc/hosts.
 // Appended and not replaced, because the mount shows the file by its inode. Each name once: the
 // same pods come again when one of them could not be started.
@@ -152,9 +189,11 @@ void Attempt::AddHosts(const std::vector<PodWish>& wishes) {
   std::string lines;
   if (!PathExists(path)) {
     const Result<std::string> own = ReadWholeFile("/etc/hosts");
-    lines = (own.ok() ? *own : std::string("127.0.0.1 localhost\n")) + "\n";
+    // The job's hosts come first, because a name may stand for something else on this host.
+    lines = HostsOfJob() + (own.ok() ? *own : std::string("127.0.0.1 localhost\n")) + "\n";
   }
   for (const PodWish& wish : wishes) {
+    if (IsBatchPod(wish.pod_template)) continue;
     const std::string host = wish.host_name.empty() ? wish.identity.name : wish.host_name;
     std::string subdomain = Text(ObjectOrEmpty(wish.pod_template, "spec"), "subdomain");
     if (!wish.subdomain.empty()) subdomain = wish.subdomain;

@@ -35,6 +35,9 @@ Status WriteAttemptState(const std::string& dir, const AttemptState& state) {
   const json::object out{{"jobUid", state.key.job_uid.ToString()},
                          {"attempt", state.key.attempt},
                          {"cluster", state.key.cluster},
+                         {"job", state.job.value},
+                         {"pausedSinceUs", state.paused_since.us},
+                         {"pausedUs", state.paused_us},
                          {"remoteUid", state.remote_uid},
                          {"apiVersion", state.api_version},
                          {"kind", state.kind},
@@ -65,6 +68,9 @@ Result<AttemptState> ReadAttemptState(const std::string& dir) {
     return Internal("an attempt's record is broken");
   state.key.attempt = static_cast<std::int32_t>(Integer(*from, "attempt", 0));
   state.key.cluster = Text(*from, "cluster");
+  state.job = {Integer(*from, "job", 0)};
+  state.paused_since = {Integer(*from, "pausedSinceUs", 0)};
+  state.paused_us = Integer(*from, "pausedUs", 0);
   state.remote_uid = Text(*from, "remoteUid");
   state.api_version = Text(*from, "apiVersion");
   state.kind = Text(*from, "kind");

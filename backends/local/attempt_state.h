@@ -23,11 +23,16 @@ struct Outcome {
 
 struct AttemptState {
   DispatchKey key;
+  JobId job;  // DispatchOrder::job; 0 in the record of a release that kept no number
   std::string remote_uid, api_version, kind, ns, name;
   /// DispatchOrder::account.
   std::optional<std::uint32_t> account;
   bool account_unknown = false;  // read from the record of a release that kept no account
   WallTime created, released;
+  /// Set while its processes are suspended, and for how long they were before: a time limit does
+  /// not run on meanwhile.
+  WallTime paused_since;
+  std::int64_t paused_us = 0;
   bool suspended = false;
   bool removing = false;   // its pods are being stopped for Remove
   bool keep_logs = false;  // RemovePolicy::keep_logs of that Remove

@@ -64,8 +64,16 @@ void EventLoop::Wake() {
 }
 
 Result<int> EventLoop::Watch(const std::string& dir, Task changed) {
+  return AddWatch(dir, IN_MOVED_TO | IN_CLOSE_WRITE, std::move(changed));
+}
+
+Result<int> EventLoop::WatchWrites(const std::string& dir, Task changed) {
+  return AddWatch(dir, IN_MOVED_TO | IN_CLOSE_WRITE | IN_MODIFY, std::move(changed));
+}
+
+Result<int> EventLoop::AddWatch(const std::string& dir, std::uint32_t events, Task changed) {
   const int watch =
-      ::inotify_add_watch(inotify_fd_, dir.c_str(), IN_MOVED_TO | IN_CLOSE_WRITE | IN_ONLYDIR);
+      ::inotify_add_watch(inotify_fd_, dir.c_str(), events | IN_ONLYDIR | IN_DONT_FOLLOW);
   if (watch < 0) {
     return Unavailable(std::string("the pod's directory cannot be watched: ") +
                        std::strerror(errno) +

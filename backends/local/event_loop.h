@@ -5,6 +5,7 @@
 // thread-safe; Watch and Unwatch may be called on the loop's own thread only (or before Start).
 #pragma once
 
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <string>
@@ -37,9 +38,13 @@ class EventLoop {
   bool PostAlways(Task task);
   /// Calls `changed` when a file in `dir` is renamed into place or closed by a writer.
   Result<int> Watch(const std::string& dir, Task changed);
+  /// The same, and also when a file in `dir` is written to, which may be often: it is the caller
+  /// who stops watching for a while.
+  Result<int> WatchWrites(const std::string& dir, Task changed);
   void Unwatch(int watch);
 
  private:
+  Result<int> AddWatch(const std::string& dir, std::uint32_t events, Task changed);
   void Run();
   void Wake();
   void ReadChanges();

@@ -8,6 +8,7 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <sched.h>
 #include <spawn.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -93,12 +94,25 @@ HostAbilities FindAbilities(const std::string& supervisor_path, bool use_cgroups
                     : Probe(supervisor_path, "mount") ? "mount"
                     : Probe(supervisor_path, "user")  ? "user"
                                                       : "none";
-  text << (found.isolation == "mount"  ? "volumes in mount namespaces"
-           : found.isolation == "user" ? "volumes in user and mount namespaces"
-                                       : "volumes by symbolic links: no mount namespaces here");
+  text << (found.isolation == "mount" ? "volumes in mount namespaces"
+           : found.isolation == "user"
+               ? "volumes in user and mount namespaces"
+               : "volumes by symbolic links, the host's own name: no namespaces here");
   text << "; images are not pulled";
   found.description = text.str();
   return found;
+}
+
+std::vector<int> UsableCpus() {
+  std::vector<int> cpus;
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  // On a host with more cpus than the set holds they stay unknown, and pods are not pinned.
+  if (::sched_getaffinity(0, sizeof set, &set) != 0) return cpus;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (CPU_ISSET(cpu, &set)) cpus.push_back(cpu);
+  }
+  return cpus;
 }
 
 std::vector<int> FreePorts(int count, Random& random) {

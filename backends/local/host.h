@@ -23,6 +23,8 @@ ResourceList WithHostDefaults(ResourceList declared);
 /// `cgroup_name`: the directory of this installation's control groups.
 HostAbilities FindAbilities(const std::string& supervisor_path, bool use_cgroups,
                             bool use_namespaces, const std::string& cgroup_name);
+/// The numbers of the cpus that this process, and so its pods, may run on.
+std::vector<int> UsableCpus();
 /// Different TCP ports that were free a moment ago, chosen at random so that two members rarely
 /// pick the same; fewer than `count` if too few are free.
 std::vector<int> FreePorts(int count, Random& random);

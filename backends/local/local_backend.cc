@@ -20,6 +20,7 @@
 #include <set>
 
 #include "backends/local/attempt.h"
+#include "backends/local/pods/batch_world.h"
 #include "backends/local/process/files.h"
 #include "backends/local/process/log_files.h"
 #include "schedd/base/limits.h"
@@ -67,10 +68,14 @@ class LocalBackend final : public Backend {
   void Start(ObservationSink& sink) override;
   void Stop() override;
   void Facts(const std::string& cluster, Callback<ClusterFacts> done) override;
+  void Signal(const DispatchKey& key, const SignalOrder& order, Callback<Done> done) override;
+  void Notify(const DispatchKey& key, const std::string& line, Callback<Done> done) override;
   Result<std::vector<PodStatus>> Pods(const DispatchKey& key) override;
   Result<LogChunk> ReadLog(const DispatchKey& key, const LogQuery& query) override;
 
  private:
+  // Posts a call that concerns one attempt.
+  void Control(const DispatchKey& key, std::function<Status(Attempt&)> call, Callback<Done> done);
   Status LockStateDirectory();
   Status OpenCluster(const LocalCluster& cluster);
   std::string DirectoryOf(const DispatchKey& key) const;
@@ -136,6 +141,11 @@ Status LocalBackend::Open() {
   if (!opened.ok()) return opened;
   world_.abilities =
       FindAbilities(options.supervisor_path, options.use_cgroups, options.use_namespaces, "muster");
+  // All programs are installed beside each other.
+  const std::string programs = std::filesystem::path(options.supervisor_path).parent_path();
+  world_.step_agent = programs + "/muster-step-agent";
+  if (IsDirectory(programs + "/slurm")) world_.commands_dir = programs + "/slurm";
+  world_.shares = HostShares(UsableCpus());
   for (const LocalCluster& cluster : options.clusters) {
     if (Status ready = OpenCluster(cluster); !ready.ok()) return ready;
   }
@@ -216,6 +226,10 @@ Result<std::vector<int>> LocalBackend::PortsFor(const DispatchOrder& order) {
   const Result<json::object> object = ParseManifest(order.object.json);
   // Attempt::Create gives the reason.
   if (controller == nullptr || !object.ok()) return std::vector<int>();
+  // A batch script finds what Slurm gives it, and no variables of a rendezvous.
+  for (const json::object* pod_template : controller->templates(*object)) {
+    if (IsBatchPod(*pod_template)) return std::vector<int>();
+  }
   const auto needed = static_cast<std::size_t>(controller->ports_needed(*object));
   std::set<int> taken;
   for (const auto& [key, attempt] : attempts_) {
@@ -308,6 +322,30 @@ void LocalBackend::Remove(const DispatchKey& key, const RemovePolicy& policy,
   if (!posted) done(Overloaded("the local member has too much to do", 1000));
 }
 
+void LocalBackend::Control(const DispatchKey& key, std::function<Status(Attempt&)> call,
+                           Callback<Done> done) {
+  const bool posted = loop_->Post([this, key, call = std::move(call), done] {
+    const auto found = attempts_.find(key);
+    if (found == attempts_.end())
+      return done(NotFound("there is no such attempt on " + key.cluster));
+    const std::shared_ptr<Attempt> attempt = found->second;
+    done(call(*attempt));
+    // A suspension changes when its time limit comes.
+    attempt->LookAgain();
+  });
+  if (!posted) done(Overloaded("the local member has too much to do", 1000));
+}
+
+void LocalBackend::Signal(const DispatchKey& key, const SignalOrder& order, Callback<Done> done) {
+  Control(
+      key, [order](Attempt& attempt) { return attempt.Signal(order); }, std::move(done));
+}
+
+void LocalBackend::Notify(const DispatchKey& key, const std::string& line, Callback<Done> done) {
+  Control(
+      key, [line](Attempt& attempt) { return attempt.Notify(line); }, std::move(done));
+}
+
 void LocalBackend::List(const std::string& cluster, Callback<std::vector<Observation>> done) {
   const bool posted = loop_->Post([this, cluster, done] {
     if (!incarnations_.contains(cluster))
@@ -317,6 +355,11 @@ void LocalBackend::List(const std::string& cluster, Callback<std::vector<Observa
       if (key.cluster == cluster) all.push_back(attempt->Observe());
     }
     done(std::move(all));
+    // Who lists may not have heard of earlier steps.
+    if (sink_ == nullptr) return;
+    for (const auto& [key, attempt] : std::map(attempts_)) {
+      if (key.cluster == cluster) attempt->ReportStepsAgain();
+    }
   });
   if (!posted) done(Overloaded("the local member has too much to do", 1000));
 }
@@ -325,7 +368,10 @@ void LocalBackend::Start(ObservationSink& sink) {
   loop_->PostAlways([this, &sink] {
     sink_ = &sink;
     for (const auto& [name, incarnation] : incarnations_) sink.OnFacts(FactsOf(name));
-    for (const auto& [key, attempt] : attempts_) sink.OnObservation(attempt->Observe());
+    for (const auto& [key, attempt] : attempts_) {
+      sink.OnObservation(attempt->Observe());
+      attempt->ReportStepsAgain();
+    }
   });
 }
 

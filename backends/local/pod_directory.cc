@@ -27,6 +27,7 @@
 
 #include "backends/local/process/files.h"
 #include "backends/local/process/process_tree.h"
+#include "schedd/base/limits_slurm_world.h"
 #include "schedd/text/lenient.h"
 
 namespace muster::local {
@@ -133,6 +134,18 @@ std::string StagingOf(const std::string& dir) {
   return dir.substr(0, slash + 1) + ".new-" + dir.substr(slash + 1);
 }
 
+// Signals the supervisor. The caller may have read the status before the supervisor wrote its pid;
+// it is read again. If the pid is still missing, the supervisor has yet to look for what it is
+// signalled about, and will find it.
+void SignalSupervisor(const std::string& dir, SupervisorId supervisor, int signal) {
+  if (supervisor.pid == 0) {
+    const json::object status = ReadJson(dir + "/status.json");
+    supervisor = {static_cast<pid_t>(Integer(status, "pid", 0)),
+                  static_cast<std::uint64_t>(Integer(status, "startTicks", 0))};
+  }
+  if (supervisor.pid > 0) SignalIfSame(supervisor.pid, supervisor.start_ticks, signal);
+}
+
 }  // namespace
 
 Status WritePodDirectory(const std::string& dir, const PodIdentity& identity, std::int64_t sequence,
@@ -189,6 +202,11 @@ Result<PodOnDisk> ReadPodDirectory(const std::string& dir, std::int64_t* sequenc
   record.lost = FlagAt(status, "lost");
   pod.supervisor = {static_cast<pid_t>(Integer(status, "pid", 0)),
                     static_cast<std::uint64_t>(Integer(status, "startTicks", 0))};
+  pod.takes_orders = FlagAt(status, "takesOrders");
+  const json::object& use = ObjectOrEmpty(status, "use");
+  record.use = {Integer(use, "userCpuUs", 0), Integer(use, "systemCpuUs", 0),
+                Integer(use, "maxRssBytes", 0), Integer(use, "readBytes", 0),
+                Integer(use, "writtenBytes", 0)};
   ReadContainers(status, &record);
   // A pod whose containers never started has an exit code of its own.
   if (record.exit_code == 0)
@@ -237,17 +255,39 @@ bool SupervisorLives(const std::string& dir) {
   return lives;
 }
 
-Status RequestStop(const std::string& dir, SupervisorId supervisor, std::int64_t grace_ms) {
-  Status wrote = WriteWholeFile(dir + "/stop", std::to_string(grace_ms), kOurs);
-  // The caller may have read the status before the supervisor wrote its pid; read it again. If the
-  // pid is still missing, the supervisor has yet to look for the file `stop` and will find it.
-  if (supervisor.pid == 0) {
-    const json::object status = ReadJson(dir + "/status.json");
-    supervisor = {static_cast<pid_t>(Integer(status, "pid", 0)),
-                  static_cast<std::uint64_t>(Integer(status, "startTicks", 0))};
-  }
-  if (supervisor.pid > 0) SignalIfSame(supervisor.pid, supervisor.start_ticks, SIGTERM);
+Status RequestStop(const std::string& dir, SupervisorId supervisor, const StopRequest& request) {
+  Status wrote = WriteWholeFile(dir + "/stop", WriteStopRequest(request), kOurs);
+  SignalSupervisor(dir, supervisor, SIGTERM);
   return wrote;
+}
+
+Status PostOrder(const std::string& dir, SupervisorId supervisor, std::int64_t number,
+                 const json::object& order) {
+  const std::string orders = dir + "/orders";
+  if (Status made = MakeDirectories(orders, 0700); !made.ok()) return made;
+  if (ListDirectory(orders).size() >= limits::kPodOrdersWaiting)
+    return Overloaded("the job has not taken earlier signals yet", 1000);
+  // Names sort as their numbers do.
+  std::string name = std::to_string(number);
+  name.insert(0, 20 - std::min<std::size_t>(20, name.size()), '0');
+  if (Status wrote = WriteWholeFile(orders + "/" + name, json::serialize(order), kOurs);
+      !wrote.ok())
+    return wrote;
+  SignalSupervisor(dir, supervisor, SIGUSR1);
+  return Done{};
+}
+
+GivenToPod ReadGiven(const std::string& dir) {
+  const json::object spec = ReadJson(dir + "/spec.json");
+  GivenToPod given;
+  const auto read = [](const json::array& from, std::vector<int>* out) {
+    for (const json::value& number : from) {
+      if (number.is_int64()) out->push_back(static_cast<int>(number.get_int64()));
+    }
+  };
+  read(ArrayOrEmpty(spec, {"batch", "cpus"}), &given.cpus);
+  read(ArrayOrEmpty(spec, "devices"), &given.devices);
+  return given;
 }
 
 void KillRemains(const std::string& dir, const SupervisorId& supervisor) {

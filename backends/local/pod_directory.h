@@ -14,6 +14,7 @@
 
 #include "backends/local/pods/pod_builder.h"
 #include "backends/local/pods/pod_wish.h"
+#include "backends/local/process/stop_request.h"
 #include "schedd/base/result.h"
 
 namespace muster::local {
@@ -29,6 +30,7 @@ struct PodOnDisk {
   PodRecord record;
   SupervisorId supervisor;
   bool has_status = false;
+  bool takes_orders = false;  // the supervisor does: that of an earlier release does not
 };
 
 /// Writes the whole directory at once (built beside it, then renamed).
@@ -43,9 +45,18 @@ Result<PodOnDisk> ReadPodDirectory(const std::string& dir, std::int64_t* sequenc
 Status SpawnSupervisor(const std::string& supervisor_path, const std::string& dir);
 /// True while the pod's supervisor lives.
 bool SupervisorLives(const std::string& dir);
-/// Writes the request to stop and signals the supervisor if it is known; grace_ms < 0: the pod's
-/// own grace period.
-Status RequestStop(const std::string& dir, SupervisorId supervisor, std::int64_t grace_ms);
+/// Writes the request to stop and signals the supervisor if it is known.
+Status RequestStop(const std::string& dir, SupervisorId supervisor, const StopRequest& request);
+/// Leaves an order (supervisor/pod_control.cc) to the supervisor, as file `orders/NUMBER`, and
+/// signals it if it is known; orders are carried out in the order of their numbers.
+/// kResourceExhausted: it has not taken earlier ones.
+Status PostOrder(const std::string& dir, SupervisorId supervisor, std::int64_t number,
+                 const json::object& order);
+/// The cpus and devices that the pod was given, from its spec.json.
+struct GivenToPod {
+  std::vector<int> cpus, devices;
+};
+GivenToPod ReadGiven(const std::string& dir);
 /// Kills the supervisor (if the pid still is that process) and everything that the pod has left.
 void KillRemains(const std::string& dir, const SupervisorId& supervisor);
 /// Writes the end of a pod whose supervisor could not.

@@ -33,6 +33,8 @@ struct Attempt {
   // DispatchOrder::scale of the order that gave the pod counts.
   std::int64_t scale = 0;
   bool suspended = false;
+  // The last signal or line that was sent to it, as a text; "" if there was none.
+  std::string sent = {};
 };
 
 // Whether the attempt is one of the `percent` in a hundred that fail. A hash of the key decides, so
@@ -158,6 +160,16 @@ struct SimulatedBackend::Impl : std::enable_shared_from_this<Impl> {
     if (!attempt->suspended) attempt->seen.active_pods = attempt->seen.ready_pods = pods;
   }
 
+  // Notes what is sent to an attempt; kNotFound unless it runs.
+  Result<Done> Send(const DispatchKey& key, std::string what) {
+    std::lock_guard lock(mutex);
+    const auto found = attempts.find(key);
+    if (found == attempts.end() || found->second.seen.phase != RemotePhase::kRunning)
+      return NotFound("member " + key.cluster + " does not run this attempt");
+    found->second.sent = std::move(what);
+    return Done{};
+  }
+
   bool Has(const DispatchKey& key, const std::string& uid) {
     std::lock_guard lock(mutex);
     const auto found = attempts.find(key);
@@ -261,6 +273,16 @@ void SimulatedBackend::Remove(const DispatchKey& key, const RemovePolicy& policy
   done(removed);
 }
 
+void SimulatedBackend::Signal(const DispatchKey& key, const SignalOrder& order,
+                              Callback<Done> done) {
+  done(impl_->Send(key, "signal " + std::to_string(order.signal)));
+}
+
+void SimulatedBackend::Notify(const DispatchKey& key, const std::string& line,
+                              Callback<Done> done) {
+  done(impl_->Send(key, "line \"" + line + "\""));
+}
+
 void SimulatedBackend::List(const std::string& cluster, Callback<std::vector<Observation>> done) {
   std::vector<Observation> all;
   {
@@ -331,6 +353,7 @@ Result<std::vector<PodStatus>> SimulatedBackend::Pods(const DispatchKey& key) {
                   : seen.phase == RemotePhase::kSucceeded ? "Succeeded"
                   : seen.phase == RemotePhase::kFailed    ? "Failed"
                                                           : "Pending";
+      pod.message = found->second.sent;
       pod.exit_code = seen.exit_code;
       pod.start_time = seen.start_time;
       pod.end_time = seen.end_time;

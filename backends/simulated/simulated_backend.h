@@ -44,6 +44,10 @@ class SimulatedBackend final : public Backend {
   void Ensure(const DispatchOrder& order, Callback<RemoteRef> done) override;
   void Remove(const DispatchKey& key, const RemovePolicy& policy,
               Callback<RemovalResult> done) override;
+  /// Signals and lines are accepted while the attempt runs and change nothing: the pods' messages
+  /// show the last one.
+  void Signal(const DispatchKey& key, const SignalOrder& order, Callback<Done> done) override;
+  void Notify(const DispatchKey& key, const std::string& line, Callback<Done> done) override;
   void List(const std::string& cluster, Callback<std::vector<Observation>> done) override;
   void Start(ObservationSink& sink) override;
   void Stop() override;

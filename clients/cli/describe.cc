@@ -1,10 +1,10 @@
 // muster describe and muster delete.
 //
-// `describe` of a job prints its view and then what the paths below it tell: conditions, pods, its
-// own events and the events of the member that runs it. Only the view is required. The other three
-// are left out if they cannot be read, because the history may have been removed and the member may
-// not answer. `describe` of a placement or a Secret is laid out as kubectl does it
-// (describe_page.h); all other objects are printed as YAML.
+// `describe` of a job prints its view and then what the paths below it tell: conditions, pods, the
+// steps of a batch script, its own events and the events of the member that runs it. Only the view
+// is required. The others are left out if they cannot be read, because the history may have been
+// removed and the member may not answer. `describe` of a placement or a Secret is laid out as
+// kubectl does it (describe_page.h); all other objects are printed as YAML.
 #include <algorithm>
 #include <cstdio>
 
@@ -21,7 +21,7 @@
 namespace muster::cli {
 namespace {
 
-// Rows of the pod table; the number of the others is printed below it.
+// Rows of the tables of pods and of steps; the number of the others is printed below them.
 constexpr std::size_t kDescribedPods = 50;
 
 std::string VisibleYaml(const json::value& value) {
@@ -61,6 +61,23 @@ void PrintPods(Session& session, std::int64_t id) {
   if (pods.size() > kDescribedPods) std::printf("... and %zu more\n", pods.size() - kDescribedPods);
 }
 
+// The last ones: they are what a running script is at.
+void PrintSteps(Session& session, std::int64_t id) {
+  const json::array steps = ItemsOf(session, id, "/steps");
+  if (steps.empty()) return;
+  const std::size_t hidden = steps.size() - std::min(steps.size(), kDescribedPods);
+  TextTable table({"STEP", "NAME", "STATE", "EXIT", "TASKS", "NODES", "STARTED", "ENDED"});
+  for (std::size_t i = hidden; i < steps.size(); ++i) {
+    std::vector<std::string> row;
+    for (const char* key :
+         {"step", "name", "state", "exitCode", "tasks", "nodes", "startTime", "endTime"})
+      row.push_back(client::PathText(steps[i], key));
+    table.Add(std::move(row));
+  }
+  std::printf("Steps:\n%s", table.Render().c_str());
+  if (hidden > 0) std::printf("... and %zu before them\n", hidden);
+}
+
 void PrintJobEvents(Session& session, std::int64_t id) {
   const json::array events = ItemsOf(session, id, "/events");
   if (events.empty()) return;
@@ -95,6 +112,7 @@ int DescribeJob(Session& session, const std::string& name) {
   if (!sets.empty()) std::printf("podSets:\n%s", VisibleYaml(sets).c_str());
   PrintConditions(ArrayOrEmpty(job->all, "conditions"));
   PrintPods(session, job->id);
+  if (client::MemberText(job->all, "kind") == "BatchScript") PrintSteps(session, job->id);
   PrintJobEvents(session, job->id);
   PrintMemberEvents(session, job->id);
   return 0;

@@ -88,7 +88,8 @@ HttpRequest ApiClient::Prepare(const Call& call, const std::string& token) const
   out.method = call.method;
   out.target = call.target;
   out.body = call.body;
-  if (!call.body.empty()) out.content_type = "application/json";
+  if (!call.body.empty())
+    out.content_type = call.content_type.empty() ? "application/json" : call.content_type;
   if (!settings_.as_user.empty()) out.headers.emplace_back("Impersonate-User", settings_.as_user);
   for (const std::string& group : settings_.as_groups)
     out.headers.emplace_back("Impersonate-Group", group);

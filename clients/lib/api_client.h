@@ -23,6 +23,7 @@ struct Call {
   std::string body = {};             // JSON text, "" for none
   std::string idempotency_key = {};  // makes a POST safe to repeat
   std::int64_t deadline_ms = 0;      // NowMs() scale; 0: the default of kCallMs
+  std::string content_type = {};     // of the body; "": JSON
 };
 
 /// The calls of one command to one server.

@@ -16,7 +16,8 @@
 
 #include "clients/lib/job_view.h"
 #include "clients/lib/visible_text.h"
-#include "schedd/shapes/batch/array_spec.h"
+#include "clients/slurm/hostlist.h"
+#include "clients/slurm/task_ranges.h"
 
 namespace muster::slurm {
 
@@ -159,11 +160,25 @@ std::vector<std::string> SplitList(std::string_view text) {
   return out;
 }
 
-// The step behind the dot is dropped; "12_*" is the whole array.
+// "12_*" is the whole array.
 std::optional<JobSpec> ParseJobSpec(std::string_view text) {
-  text = text.substr(0, text.find('.'));
-  const std::size_t split = text.find('_');
   JobSpec out;
+  const std::size_t dot = text.find('.');
+  if (dot != std::string_view::npos) {
+    out.step = std::string(text.substr(dot + 1));
+    if (out.step != "batch" && out.step != "extern" && out.step != "interactive" &&
+        !ParseCount(out.step))
+      return std::nullopt;
+    text = text.substr(0, dot);
+  }
+  const std::size_t plus = text.find('+');
+  if (plus != std::string_view::npos) {
+    const auto offset = ParseCount(text.substr(plus + 1));
+    if (!offset || *offset > 1000) return std::nullopt;
+    out.het_offset = static_cast<std::int32_t>(*offset);
+    text = text.substr(0, plus);
+  }
+  const std::size_t split = text.find('_');
   const auto id = ParseCount(text.substr(0, split));
   if (!id || *id == 0) return std::nullopt;
   out.id = *id;
@@ -171,25 +186,37 @@ std::optional<JobSpec> ParseJobSpec(std::string_view text) {
   std::string_view tasks = text.substr(split + 1);
   if (tasks == "*") return out;
   if (tasks.starts_with('[') && tasks.ends_with(']')) tasks = tasks.substr(1, tasks.size() - 2);
-  const Result<shapes::ArraySpec> parsed = shapes::ParseArraySpec(tasks);
-  if (!parsed.ok()) return std::nullopt;
+  std::optional<TaskRanges> parsed = ParseTasks(tasks);
+  if (!parsed) return std::nullopt;
   out.tasks_only = true;
-  out.tasks = TasksOf(parsed->tasks);
+  out.tasks = std::move(*parsed);
   return out;
 }
 
 // An id without tasks means the job or, if it is an array, all its tasks.
 bool Matches(const JobSpec& spec, const JobRow& row) {
-  if (spec.tasks_only) {
-    return row.array_job_id == spec.id &&
-           std::find(spec.tasks.begin(), spec.tasks.end(), row.array_task_id) != spec.tasks.end();
-  }
-  return row.id == spec.id || (row.array_job_id != 0 && row.array_job_id == spec.id);
+  if (!spec.tasks_only)
+    return row.id == spec.id || (row.array_job_id != 0 && row.array_job_id == spec.id);
+  if (row.array_job_id != spec.id) return false;
+  if (!IsArrayRecord(row)) return HasTask(spec.tasks, row.array_task_id);
+  const std::optional<TaskRanges> waiting = ParseTasks(row.extra->waiting_tasks);
+  return waiting && !CommonTasks(*waiting, spec.tasks).empty();
 }
 
+std::string SpecText(const JobSpec& spec) {
+  std::string out = std::to_string(spec.id);
+  if (spec.het_offset >= 0) out += "+" + std::to_string(spec.het_offset);
+  if (!spec.tasks_only) return out;
+  const std::string tasks = TasksText(spec.tasks);
+  const bool single = tasks.find_first_of(",-:") == std::string::npos;
+  return out + (single ? "_" + tasks : "_[" + tasks + "]");
+}
+
+// The tasks of an array are asked for as such, so the answer is as long as the array's records are
+// many.
 client::Outcome<Done> FetchSpecs(client::ApiClient& api, const std::vector<JobSpec>& specs,
                                  JobList* list) {
-  std::vector<JobSpec> arrays;
+  std::vector<client::Query> arrays;
   for (const JobSpec& spec : specs) {
     const std::size_t before = list->rows().size();
     client::Outcome<bool> found = FetchJob(api, std::to_string(spec.id), list);
@@ -198,11 +225,15 @@ client::Outcome<Done> FetchSpecs(client::ApiClient& api, const std::vector<JobSp
     const bool array =
         *found && list->rows().size() > before && list->rows().back().array_job_id == spec.id;
     if (!array && !spec.tasks_only) continue;
+    if (array) {
+      client::Query query;
+      query.Add("array", std::to_string(spec.id));
+      arrays.push_back(std::move(query));
+    }
     list->rows().resize(before);
-    if (array) arrays.push_back(spec);
   }
-  if (!arrays.empty()) {
-    client::Outcome<Done> listed = FetchJobs(api, client::Query(), list);
+  for (const client::Query& query : arrays) {
+    const auto listed = FetchJobs(api, query, list);
     if (!listed.ok()) return listed.failure();
     std::erase_if(list->rows(), [&](const JobRow& row) {
       return std::none_of(specs.begin(), specs.end(),
@@ -215,6 +246,18 @@ client::Outcome<Done> FetchSpecs(client::ApiClient& api, const std::vector<JobSp
                          [](const JobRow& a, const JobRow& b) { return a.id == b.id; }),
              rows.end());
   return Done{};
+}
+
+// The host list is expanded only if the member's name is not what is asked for.
+bool OnNodes(const std::vector<std::string>& nodes, const JobRow& row) {
+  if (nodes.empty()) return true;
+  if (IsPending(row.state)) return false;
+  if (PassesFilter(nodes, row.cluster) || PassesFilter(nodes, row.node_list)) return true;
+  if (row.node_list.find_first_of("[,") == std::string_view::npos) return false;
+  const auto hosts = ExpandHostlist(row.node_list);
+  return hosts && std::any_of(hosts->begin(), hosts->end(), [&](const std::string& host) {
+           return PassesFilter(nodes, host);
+         });
 }
 
 void WriteOut(std::string_view text) {

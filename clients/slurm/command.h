@@ -10,6 +10,7 @@
 
 #include "clients/lib/api_client.h"
 #include "clients/slurm/job_list.h"
+#include "schedd/model/batch.h"
 
 struct option;  // of getopt.h
 
@@ -58,21 +59,29 @@ bool InPartitions(const std::vector<std::string>& list, const JobRow& row,
 /// True if the list is empty (no filter) or has the text.
 bool PassesFilter(const std::vector<std::string>& list, std::string_view text);
 
-/// A job id as users write it: "12", "12_3" or "12_[1-4,7]". "12.batch" names a step and means its
-/// job.
+/// A job id as users write it: "12", "12_3", "12_[1-4,7]", "12+1" (a component), or a step of one:
+/// "12.batch", "12_3.0".
 struct JobSpec {
   std::int64_t id = 0;
   bool tasks_only = false;  // only `tasks` of array `id` are meant
-  std::vector<std::int32_t> tasks;
+  TaskRanges tasks = {};
+  std::int32_t het_offset = -1;  // of a heterogeneous job; -1: the whole job
+  std::string step = {};         // "batch", "extern" or a number; "": the job
 };
 std::optional<JobSpec> ParseJobSpec(std::string_view text);
-/// True if the row is the job, one of the named tasks, or any task of the named array.
+/// True if the row is the job, one of the named tasks, the record of waiting tasks that has one of
+/// them, or any task of the named array. Steps and components are not looked at.
 bool Matches(const JobSpec& spec, const JobRow& row);
+/// "12_[1-4]" or "12_3" without its step.
+std::string SpecText(const JobSpec& spec);
 
 /// Reads the jobs that `specs` name into `list`, each once, in order of id. It makes one request
-/// for each id, and lists all jobs once if an id is an array. Unknown ids are left out.
+/// for each id, and one more for each array. Unknown ids are left out.
 client::Outcome<Done> FetchSpecs(client::ApiClient& api, const std::vector<JobSpec>& specs,
                                  JobList* list);
+
+/// True if the list is empty (no filter) or names a host of the job or its member cluster.
+bool OnNodes(const std::vector<std::string>& nodes, const JobRow& row);
 
 /// The user that the server takes the caller for, whose jobs `--me` and `sacct` mean: with
 /// MUSTER_AS that one; of a caller who shows a credential what the server says; else the account.
@@ -94,5 +103,12 @@ int RunScancel(int argc, char** argv);
 int RunSacct(int argc, char** argv);
 int RunSinfo(int argc, char** argv);
 int RunScontrol(int argc, char** argv);
+int RunSacctmgr(int argc, char** argv);
+int RunSstat(int argc, char** argv);
+int RunSeff(int argc, char** argv);
+int RunSalloc(int argc, char** argv);
+int RunSrun(int argc, char** argv);  // outside a job
+int RunSbcast(int argc, char** argv);
+int RunStrigger(int argc, char** argv);
 
 }  // namespace muster::slurm

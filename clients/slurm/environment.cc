@@ -15,15 +15,11 @@
 namespace muster::slurm {
 namespace {
 
-constexpr char kOneCluster[] = "federations are not supported; there is one queue for all members";
-constexpr char kClusters[] =
-    "other clusters are not supported; a member cluster is a node here (--nodelist, sinfo --nodes)";
+constexpr char kNoFederation[] = "members are no federation; there is one queue for all of them";
 constexpr char kShownAnyway[] = "everything is shown anyway";
 constexpr char kLocalAnyway[] = "there is one queue, which is local";
 constexpr char kConf[] = "a Slurm's own file; the server is named by MUSTER_URL";
 constexpr char kDebug[] = "flags of a Slurm's own log";
-constexpr char kNoArrays[] = "each task of an array has a line of its own";
-
 // One variable of one command.
 struct Row {
   const char* command;
@@ -45,10 +41,10 @@ constexpr Row kRows[] = {
     {"sbatch", "SLURM_UMASK", kRead, "the umask of the job"},
 
     {"scancel", "SCANCEL_ACCOUNT", kRead, "--account"},
-    {"scancel", "SCANCEL_BATCH", kRefused, "signals to the batch shell are not supported", true},
-    {"scancel", "SCANCEL_CTLD", kRefused, "--ctld is not supported by this version"},
-    {"scancel", "SCANCEL_FULL", kRefused, "signals to all processes are not supported", true},
-    {"scancel", "SCANCEL_HURRY", kRefused, "--hurry is not supported by this version"},
+    {"scancel", "SCANCEL_BATCH", kRead, "--batch"},
+    {"scancel", "SCANCEL_CTLD", kWithoutEffect, "every request goes to the daemon"},
+    {"scancel", "SCANCEL_FULL", kRead, "--full"},
+    {"scancel", "SCANCEL_HURRY", kWithoutEffect, "there is no burst buffer"},
     {"scancel", "SCANCEL_INTERACTIVE", kRead, "--interactive"},
     {"scancel", "SCANCEL_NAME", kRead, "--name"},
     {"scancel", "SCANCEL_PARTITION", kRead, "--partition"},
@@ -56,62 +52,62 @@ constexpr Row kRows[] = {
     {"scancel", "SCANCEL_STATE", kRead, "--state"},
     {"scancel", "SCANCEL_USER", kRead, "--user"},
     {"scancel", "SCANCEL_VERBOSE", kRead, "--verbose"},
-    {"scancel", "SCANCEL_WCKEY", kRefused, "wckeys are not supported by this version"},
-    {"scancel", "SLURM_CLUSTERS", kRefused, kClusters},
+    {"scancel", "SCANCEL_WCKEY", kRead, "--wckey"},
+    {"scancel", "SLURM_CLUSTERS", kRead, "--clusters"},
     {"scancel", "SLURM_CONF", kWithoutEffect, kConf},
     {"scancel", "SLURM_DEBUG_FLAGS", kWithoutEffect, kDebug},
 
     {"squeue", "SLURM_BITSTR_LEN", kRead, "the length of a list of array tasks"},
-    {"squeue", "SLURM_CLUSTERS", kRefused, kClusters},
+    {"squeue", "SLURM_CLUSTERS", kRead, "--clusters"},
     {"squeue", "SLURM_CONF", kWithoutEffect, kConf},
     {"squeue", "SLURM_DEBUG_FLAGS", kWithoutEffect, kDebug},
     {"squeue", "SLURM_TIME_FORMAT", kRead, "how times are shown"},
     {"squeue", "SQUEUE_ACCOUNT", kRead, "--account"},
     {"squeue", "SQUEUE_ALL", kWithoutEffect, kShownAnyway},
     {"squeue", "SQUEUE_ARRAY", kRead, "--array"},
-    {"squeue", "SQUEUE_ARRAY_UNIQUE", kRefused, "--array-unique is not supported by this version"},
-    {"squeue", "SQUEUE_FEDERATION", kRefused, kOneCluster},
+    {"squeue", "SQUEUE_ARRAY_UNIQUE", kRead, "--array-unique"},
+    {"squeue", "SQUEUE_FEDERATION", kWithoutEffect, kNoFederation},
     {"squeue", "SQUEUE_FORMAT", kRead, "--format"},
     {"squeue", "SQUEUE_FORMAT2", kRead, "--Format"},
-    {"squeue", "SQUEUE_LICENSES", kRefused, "licences are not supported"},
+    {"squeue", "SQUEUE_LICENSES", kRead, "--licenses"},
     {"squeue", "SQUEUE_LOCAL", kWithoutEffect, kLocalAnyway},
     {"squeue", "SQUEUE_NAMES", kRead, "--name"},
     {"squeue", "SQUEUE_PARTITION", kRead, "--partition"},
     {"squeue", "SQUEUE_PRIORITY", kWithoutEffect, "each job is in one partition"},
     {"squeue", "SQUEUE_QOS", kRead, "--qos"},
-    {"squeue", "SQUEUE_SIB", kRefused, kOneCluster},
-    {"squeue", "SQUEUE_SIBLING", kRefused, kOneCluster},
+    {"squeue", "SQUEUE_SIB", kWithoutEffect, kNoFederation},
+    {"squeue", "SQUEUE_SIBLING", kWithoutEffect, kNoFederation},
     {"squeue", "SQUEUE_SORT", kRead, "--sort"},
     {"squeue", "SQUEUE_STATES", kRead, "--states"},
     {"squeue", "SQUEUE_USERS", kRead, "--users"},
 
-    {"sacct", "SACCT_FEDERATION", kRefused, kOneCluster},
+    {"sacct", "SACCT_FEDERATION", kWithoutEffect, kNoFederation},
     {"sacct", "SACCT_FORMAT", kRead, "--format"},
     {"sacct", "SACCT_LOCAL", kWithoutEffect, kLocalAnyway},
-    {"sacct", "SLURM_BITSTR_LEN", kWithoutEffect, kNoArrays},
+    {"sacct", "SLURM_BITSTR_LEN", kRead, "the length of a list of array tasks"},
     {"sacct", "SLURM_CONF", kWithoutEffect, kConf},
     {"sacct", "SLURM_DEBUG_FLAGS", kWithoutEffect, kDebug},
     {"sacct", "SLURM_TIME_FORMAT", kRead, "how times are shown"},
 
     {"sinfo", "SINFO_ALL", kWithoutEffect, kShownAnyway},
-    {"sinfo", "SINFO_FEDERATION", kRefused, kOneCluster},
+    {"sinfo", "SINFO_FEDERATION", kWithoutEffect, kNoFederation},
     {"sinfo", "SINFO_FORMAT", kRead, "--format"},
     {"sinfo", "SINFO_LOCAL", kWithoutEffect, kLocalAnyway},
     {"sinfo", "SINFO_PARTITION", kRead, "--partition"},
-    {"sinfo", "SINFO_SORT", kRefused, "--sort is not supported by this version"},
-    {"sinfo", "SLURM_CLUSTERS", kRefused, kClusters},
+    {"sinfo", "SINFO_SORT", kRead, "--sort"},
+    {"sinfo", "SLURM_CLUSTERS", kRead, "--clusters"},
     {"sinfo", "SLURM_CONF", kWithoutEffect, kConf},
     {"sinfo", "SLURM_DEBUG_FLAGS", kWithoutEffect, kDebug},
-    {"sinfo", "SLURM_TIME_FORMAT", kWithoutEffect, "no column shows a time"},
+    {"sinfo", "SLURM_TIME_FORMAT", kRead, "how times are shown"},
 
     {"scontrol", "SCONTROL_ALL", kWithoutEffect, kShownAnyway},
-    {"scontrol", "SCONTROL_FEDERATION", kRefused, kOneCluster},
-    {"scontrol", "SCONTROL_FUTURE", kRefused, "nodes in state FUTURE are not supported"},
+    {"scontrol", "SCONTROL_FEDERATION", kWithoutEffect, kNoFederation},
+    {"scontrol", "SCONTROL_FUTURE", kWithoutEffect, "no node is in state FUTURE"},
     {"scontrol", "SCONTROL_LOCAL", kWithoutEffect, kLocalAnyway},
-    {"scontrol", "SCONTROL_SIB", kRefused, kOneCluster},
-    {"scontrol", "SCONTROL_SIBLING", kRefused, kOneCluster},
-    {"scontrol", "SLURM_BITSTR_LEN", kWithoutEffect, kNoArrays},
-    {"scontrol", "SLURM_CLUSTERS", kRefused, kClusters},
+    {"scontrol", "SCONTROL_SIB", kWithoutEffect, kNoFederation},
+    {"scontrol", "SCONTROL_SIBLING", kWithoutEffect, kNoFederation},
+    {"scontrol", "SLURM_BITSTR_LEN", kRead, "the length of a list of array tasks"},
+    {"scontrol", "SLURM_CLUSTERS", kRead, "--clusters"},
     {"scontrol", "SLURM_CONF", kWithoutEffect, kConf},
     {"scontrol", "SLURM_CONF_OUT", kWithoutEffect, "`write config` is refused"},
     {"scontrol", "SLURM_DEBUG_FLAGS", kWithoutEffect, kDebug},

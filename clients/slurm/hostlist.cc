@@ -114,6 +114,37 @@ std::string FoldHostlist(const std::vector<std::string>& hosts) {
   return out;
 }
 
+// Only the first part and the first number of each bracket are looked at.
+std::string FirstHost(std::string_view text) {
+  const std::vector<std::string> parts = SplitList(text);
+  if (parts.empty()) return std::string(text);
+  std::string out;
+  std::string_view rest = parts.front();
+  for (std::size_t open; (open = rest.find('[')) != std::string_view::npos;) {
+    out += rest.substr(0, open);
+    const std::size_t close = rest.find(']', open);
+    if (close == std::string_view::npos) return std::string(text);
+    const std::string_view ranges = rest.substr(open + 1, close - open - 1);
+    out += ranges.substr(0, ranges.find_first_of(",-"));
+    rest.remove_prefix(close + 1);
+  }
+  return out.append(rest);
+}
+
+std::vector<std::string> SortedHosts(std::vector<std::string> hosts) {
+  const auto before = [](const std::string& a, const std::string& b) {
+    const NumberedHost one = Split(a), two = Split(b);
+    if (one.prefix != two.prefix) return one.prefix < two.prefix;
+    const auto first = ParseCount(one.digits), second = ParseCount(two.digits);
+    if (first.value_or(-1) != second.value_or(-1))
+      return first.value_or(-1) < second.value_or(-1);
+    return one.digits.size() < two.digits.size();
+  };
+  std::sort(hosts.begin(), hosts.end(), before);
+  hosts.erase(std::unique(hosts.begin(), hosts.end()), hosts.end());
+  return hosts;
+}
+
 std::string AddHosts(const char* option, std::string_view text, std::vector<std::string>* hosts) {
   const auto named = ExpandHostlist(text);
   if (!named || named->empty()) return "'" + std::string(text) + "' invalid entry for " + option;

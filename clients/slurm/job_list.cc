@@ -27,6 +27,19 @@ struct TextMember {
   std::string_view key;
   std::string_view JobRow::*to;
 };
+// A string member of what few jobs have.
+struct ExtraText {
+  std::string_view key;
+  std::string_view JobExtra::*to;
+};
+struct ExtraNumber {
+  std::string_view key;
+  std::int64_t JobExtra::*to;
+};
+struct ExtraFlag {
+  std::string_view key;
+  bool JobExtra::*to;
+};
 // The same for a number member.
 struct NumberMember {
   std::string_view key;
@@ -50,6 +63,7 @@ constexpr TextMember kJobTexts[] = {
     {"startTime", &JobRow::start_time},
     {"endTime", &JobRow::end_time},
     {"requeueAt", &JobRow::requeue_at},
+    {"nodeList", &JobRow::node_list},
 };
 constexpr TextMember kBatchTexts[] = {
     {"arraySpec", &JobRow::array_spec},
@@ -59,14 +73,46 @@ constexpr TextMember kBatchTexts[] = {
     {"error", &JobRow::std_err},
     {"comment", &JobRow::comment},
     {"gres", &JobRow::gres},
+    {"input", &JobRow::std_in},
+    {"submitLine", &JobRow::submit_line},
+};
+constexpr ExtraText kExtraTexts[] = {
+    {"features", &JobExtra::features},
+    {"requiredNodes", &JobExtra::required_nodes},
+    {"excludedNodes", &JobExtra::excluded_nodes},
+    {"licenses", &JobExtra::licenses},
+    {"reservation", &JobExtra::reservation},
+    {"wckey", &JobExtra::wckey},
+    {"mailUser", &JobExtra::mail_user},
+    {"dependency", &JobExtra::dependency},
+    {"begin", &JobExtra::begin},
+    {"deadline", &JobExtra::deadline},
+    {"suspendedSince", &JobExtra::suspended_since},
+    {"waitingTasks", &JobExtra::waiting_tasks},
+    {"partitionProblem", &JobExtra::partition_problem},
+};
+constexpr ExtraNumber kExtraNumbers[] = {
+    {"mailEvents", &JobExtra::mail_events},
+    {"timeMinS", &JobExtra::time_min_s},        {"nice", &JobExtra::nice},
+    {"suspendedS", &JobExtra::suspended_s},     {"taskThrottle", &JobExtra::task_throttle},
+    {"tasksPerNode", &JobExtra::tasks_per_node},
+    {"memoryPerCpuMb", &JobExtra::memory_per_cpu_mb},
+};
+constexpr ExtraFlag kExtraFlags[] = {
+    {"exclusive", &JobExtra::exclusive},
+    {"allocationOnly", &JobExtra::allocation_only},
+    {"heldByAdmin", &JobExtra::held_by_admin},
+    {"specialExit", &JobExtra::special_exit},
 };
 constexpr NumberMember kJobNumbers[] =
     {
         {"id", [](JobRow& row, std::int64_t n) { row.id = n; }},
         {"priority",
-         [](JobRow& row, std::int64_t n) { row.priority = static_cast<std::int32_t>(n); }},
+         [](JobRow& row, std::int64_t n) { row.priority = n; }},
         {"attempt",
          [](JobRow& row, std::int64_t n) { row.attempt = static_cast<std::int32_t>(n); }},
+        {"requeues",
+         [](JobRow& row, std::int64_t n) { row.requeues = static_cast<std::int32_t>(n); }},
         {"timeLimitSeconds", [](JobRow& row, std::int64_t n) { row.time_limit_s = n; }},
         {"exitSignal",
          [](JobRow& row, std::int64_t n) { row.exit_signal = static_cast<std::int32_t>(n); }},
@@ -84,6 +130,8 @@ constexpr NumberMember kBatchNumbers[] = {
     {"tasks", [](JobRow& row, std::int64_t n) { row.tasks = static_cast<std::int32_t>(n); }},
     {"cpusPerTask",
      [](JobRow& row, std::int64_t n) { row.cpus_per_task = static_cast<std::int32_t>(n); }},
+    {"maxNodes",
+     [](JobRow& row, std::int64_t n) { row.max_nodes = static_cast<std::int32_t>(n); }},
     {"memoryPerNodeMb", [](JobRow& row, std::int64_t n) { row.memory_per_node_mb = n; }},
 };
 
@@ -97,19 +145,6 @@ std::int64_t Amount(std::string_view resource, std::string_view text) {
   }
   const Result<std::int64_t> amount = ParseQuantity(resource, text);
   return amount.ok() ? *amount : 0;
-}
-
-// Slurm's state from Muster's state and reason. Messages never decide: they are for people.
-State StateOf(const JobRow& row, std::string_view name) {
-  // Out of memory wins over the script's exit code (rule B19).
-  if (row.reason == "OutOfMemory" && (name == "Succeeded" || name == "Failed"))
-    return State::kOutOfMemory;
-  if (name == "Pending" || name == "Held") return State::kPending;
-  if (name == "Admitted") return State::kConfiguring;
-  if (name == "Running") return State::kRunning;
-  if (name == "Succeeded") return State::kCompleted;
-  if (name == "Cancelled") return State::kCancelled;
-  return row.reason == "DeadlineExceeded" ? State::kTimeout : State::kFailed;
 }
 
 }  // namespace
@@ -150,7 +185,10 @@ struct JobListHandler {
   JobRow row;
   std::string_view state_name;
   std::string key, text;   // parts of a key or string that arrived in pieces; reused
-  std::string key3, key5;  // the last key at the top level, and inside of a pod set
+  std::string key3, key4, key5;  // the last key at the top level, in `batch`, and in a pod set
+  JobExtra extra;                // of `row`
+  bool has_extra = false;
+  std::vector<PodAmounts> pod_sets;  // of `row`
   std::int64_t set_count = 0, set_cpu = 0, set_memory = 0, set_gpus = 0;
 
   bool on_document_begin(EC&) { return level = job_level = 0, true; }
@@ -165,6 +203,7 @@ struct JobListHandler {
     if (job_level != 0 && level == job_level + 2 && part == Part::kPodSets) {
       set_count = set_cpu = set_memory = set_gpus = 0;
     }
+    if (level == job_level + 3 && InBatch("components")) extra.components.emplace_back();
     return true;
   }
   bool on_object_end(std::size_t, EC&) {
@@ -184,6 +223,8 @@ struct JobListHandler {
       if (key == "id") job_level = 1, BeginRow();
     } else if (job_level != 0 && level == job_level) {
       part = key == "podSets" ? Part::kPodSets : key == "batch" ? Part::kBatch : Part::kOther;
+    } else if (job_level != 0 && level == job_level + 1 && part == Part::kBatch) {
+      key4 = key;
     } else if (job_level != 0 && level == job_level + 2) {
       key5 = key;
     }
@@ -210,8 +251,11 @@ struct JobListHandler {
   }
   bool on_double(double, boost::json::string_view, EC&) { return true; }
   bool on_bool(bool value, EC&) {
-    if (job_level != 0 && level == job_level + 1 && part == Part::kBatch && current == "requeue")
-      row.requeue = value;
+    if (job_level == 0) return true;
+    if (level == job_level && current == "stopping") row.stopping = value;
+    if (level != job_level + 1 || part != Part::kBatch) return true;
+    if (current == "requeue") row.requeue = value;
+    if (value) AssignFlag();
     return true;
   }
   bool on_null(EC&) { return true; }
@@ -221,16 +265,36 @@ struct JobListHandler {
  private:
   std::string current;  // the key of the value that comes next
 
+  // True inside of the member of `batch` with this name.
+  bool InBatch(std::string_view member) const {
+    return job_level != 0 && part == Part::kBatch && key4 == member;
+  }
   void BeginRow() {
     row = JobRow();
+    pod_sets.clear();
+    if (has_extra) extra = JobExtra();
+    has_extra = false;
     state_name = {};
     part = Part::kOther;
   }
   // A row that is no task of an array has no array id, although the view may have the member.
   void EndRow() {
     row.held = state_name == "Held";
-    row.state = StateOf(row, state_name);
-    if (row.array_task_id < 0) row.array_job_id = 0;
+    row.state = StateOf({state_name, row.reason, row.stopping, !extra.suspended_since.empty(),
+                         extra.special_exit});
+    // Of the rows without a task only the records of an array's waiting tasks have an array.
+    if (row.array_task_id < 0 && row.array_job_id != row.id && extra.waiting_tasks.empty())
+      row.array_job_id = 0;
+    if (!extra.components.empty()) {
+      extra.pod_sets = pod_sets;
+      has_extra = true;
+    }
+    if (has_extra) {
+      list.extras_.push_back(std::move(extra));
+      row.extra = &list.extras_.back();
+      extra = JobExtra();
+      has_extra = false;
+    }
     list.rows_.push_back(row);
   }
   // The row's amounts are those of all pods.
@@ -239,6 +303,8 @@ struct JobListHandler {
     row.cpu_milli += set_cpu * set_count;
     row.memory_bytes += set_memory * set_count;
     row.gpus += set_gpus * set_count;
+    pod_sets.push_back({static_cast<std::int32_t>(set_count), set_cpu * set_count,
+                        set_memory * set_count, set_gpus * set_count});
   }
   void TakeText(std::string_view value) {
     if (job_level == 0) {
@@ -253,7 +319,10 @@ struct JobListHandler {
       else
         Assign(kJobTexts, value);
     } else if (level == job_level + 1 && part == Part::kBatch) {
-      Assign(kBatchTexts, value);
+      if (!Assign(kBatchTexts, value)) AssignExtra(value);
+    } else if (level == job_level + 2 && InBatch("how")) {
+      extra.how.emplace_back(list.arena_.Keep(current), list.arena_.Keep(value));
+      has_extra = true;
     } else if (level == job_level + 3 && part == Part::kPodSets && key5 == "requests") {
       TakeRequest(Amount(current, value));
     }
@@ -263,7 +332,9 @@ struct JobListHandler {
     if (level == job_level)
       Assign(kJobNumbers, value);
     else if (level == job_level + 1 && part == Part::kBatch)
-      Assign(kBatchNumbers, value);
+      AssignBatch(value);
+    else if (level == job_level + 3 && InBatch("components"))
+      TakeComponent(static_cast<std::int32_t>(value));
     else if (level == job_level + 2 && part == Part::kPodSets && current == "count")
       set_count = value;
     else if (level == job_level + 3 && part == Part::kPodSets && key5 == "requests") {
@@ -279,14 +350,53 @@ struct JobListHandler {
     else if (current.ends_with("/gpu"))
       set_gpus += amount;
   }
+  // A number of the last component.
+  void TakeComponent(std::int32_t value) {
+    if (extra.components.empty()) return;
+    HetPart& last = extra.components.back();
+    if (current == "nodes") last.nodes = value;
+    if (current == "tasks") last.tasks = value;
+    if (current == "cpusPerTask") last.cpus_per_task = value;
+  }
+  void AssignExtra(std::string_view value) {
+    if (value.empty()) return;
+    for (const ExtraText& member : kExtraTexts) {
+      if (member.key != current) continue;
+      extra.*member.to = list.arena_.Keep(value);
+      has_extra = true;
+      return;
+    }
+  }
+  // Zeros leave no trace.
+  void AssignBatch(std::int64_t value) {
+    for (const NumberMember& member : kBatchNumbers) {
+      if (member.key == current) return member.set(row, value);
+    }
+    if (value == 0) return;
+    for (const ExtraNumber& member : kExtraNumbers) {
+      if (member.key != current) continue;
+      extra.*member.to = value;
+      has_extra = true;
+      return;
+    }
+  }
+  void AssignFlag() {
+    for (const ExtraFlag& member : kExtraFlags) {
+      if (member.key != current) continue;
+      extra.*member.to = true;
+      has_extra = true;
+      return;
+    }
+  }
   template <std::size_t N>
-  void Assign(const TextMember (&members)[N], std::string_view value) {
+  bool Assign(const TextMember (&members)[N], std::string_view value) {
     for (const TextMember& member : members) {
       if (member.key != current) continue;
       // An empty display name must not hide the object's name.
       if (!value.empty()) row.*member.to = list.arena_.Keep(value);
-      return;
+      return true;
     }
+    return false;
   }
   template <std::size_t N>
   void Assign(const NumberMember (&members)[N], std::int64_t value) {

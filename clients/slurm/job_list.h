@@ -5,6 +5,7 @@
 // rows need into an arena.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <memory>
 #include <string>
@@ -51,6 +52,7 @@ class JobList {
   struct Parser;
   std::unique_ptr<Parser> parser_;
   std::vector<JobRow> rows_;
+  std::deque<JobExtra> extras_;  // rows point into it
   std::string next_page_token_;
   Arena arena_;
 };

@@ -18,16 +18,18 @@ struct StateNames {
 
 // Indexed by State.
 constexpr StateNames kNames[] = {
-    {"PD", "PENDING"}, {"R", "RUNNING"},  {"CD", "COMPLETED"},      {"CA", "CANCELLED"},
-    {"F", "FAILED"},   {"TO", "TIMEOUT"}, {"OOM", "OUT_OF_MEMORY"}, {"CF", "CONFIGURING"},
+    {"PD", "PENDING"},      {"R", "RUNNING"},      {"S", "SUSPENDED"},     {"CD", "COMPLETED"},
+    {"CA", "CANCELLED"},    {"F", "FAILED"},       {"TO", "TIMEOUT"},      {"NF", "NODE_FAIL"},
+    {"PR", "PREEMPTED"},    {"BF", "BOOT_FAIL"},   {"DL", "DEADLINE"},     {"OOM", "OUT_OF_MEMORY"},
+    {"RQ", "REQUEUED"},     {"RH", "REQUEUE_HOLD"}, {"SE", "SPECIAL_EXIT"}, {"CF", "CONFIGURING"},
+    {"CG", "COMPLETING"},
 };
 
 // Slurm's other states. Filters accept them and match no job.
 constexpr StateNames kNeverSeen[] = {
-    {"CG", "COMPLETING"},    {"NF", "NODE_FAIL"},   {"PR", "PREEMPTED"}, {"BF", "BOOT_FAIL"},
-    {"DL", "DEADLINE"},      {"S", "SUSPENDED"},    {"RQ", "REQUEUED"},  {"RH", "REQUEUE_HOLD"},
-    {"SE", "SPECIAL_EXIT"},  {"ST", "STOPPED"},     {"RV", "REVOKED"},   {"RS", "RESIZING"},
-    {"RD", "RESV_DEL_HOLD"}, {"RF", "REQUEUE_FED"}, {"SI", "SIGNALING"}, {"SO", "STAGE_OUT"},
+    {"ST", "STOPPED"},       {"RV", "REVOKED"},     {"RS", "RESIZING"},
+    {"RD", "RESV_DEL_HOLD"}, {"RF", "REQUEUE_FED"}, {"SI", "SIGNALING"},
+    {"SO", "STAGE_OUT"},
 };
 
 // A reason of Muster and Slurm's word for it.
@@ -73,6 +75,22 @@ constexpr ReasonWord kReasons[] = {
     {"ClusterTainted", "ReqNodeNotAvail"},
     {"PlacementEviction", "BeginTime"},
     {"Rebalanced", "BeginTime"},
+    {"Dependency", "Dependency"},
+    {"DependencyNeverSatisfied", "DependencyNeverSatisfied"},
+    {"BeginTime", "BeginTime"},
+    {"HeldByAdmin", "JobHeldAdmin"},
+    {"ArrayTaskLimit", "JobArrayTaskLimit"},
+    {"PartitionTimeLimit", "PartitionTimeLimit"},
+    {"PartitionNodeLimit", "PartitionNodeLimit"},
+    {"PartitionMemoryLimit", "PartitionConfig"},
+    {"PartitionDown", "PartitionDown"},
+    {"PartitionInactive", "PartitionInactive"},
+    {"HeldAfterRequeue", "JobHeldUser"},
+    {"RequeueLimit", "JobHoldMaxRequeue"},
+    {"DeadlineMissed", "DeadLine"},
+    {"ClientGone", "None"},
+    {"SuspendedByAdmin", "None"},
+    {"MaximumExecutionTimeExceeded", "TimeLimit"},
 };
 
 }  // namespace
@@ -100,12 +118,55 @@ bool IsSlurmState(std::string_view text) {
   return false;
 }
 
+State StateOf(const StateMembers& members) {
+  const std::string_view name = members.state, reason = members.reason;
+  // Out of memory wins over the script's exit code (rule B19).
+  if (reason == "OutOfMemory" && (name == "Succeeded" || name == "Failed"))
+    return State::kOutOfMemory;
+  if (name == "Held" && reason == "HeldAfterRequeue")
+    return members.special_exit ? State::kSpecialExit : State::kRequeueHold;
+  if (name == "Pending" || name == "Held") return State::kPending;
+  if (name == "Admitted" || name == "Running") {
+    if (members.stopping) return State::kCompleting;
+    if (name == "Admitted") return State::kConfiguring;
+    return members.suspended ? State::kSuspended : State::kRunning;
+  }
+  if (name == "Succeeded") return State::kCompleted;
+  if (reason == "Preempted") return State::kPreempted;
+  if (name == "Cancelled")
+    return reason == "DeadlineMissed" ? State::kDeadline : State::kCancelled;
+  if (reason == "DeadlineExceeded" || reason == "MaximumExecutionTimeExceeded")
+    return State::kTimeout;
+  if (reason == "Lost" || reason == "NodeFailures" || reason == "EvictedOnMember")
+    return State::kNodeFail;
+  return reason == "FailedToStart" ? State::kBootFail : State::kFailed;
+}
+
+std::int64_t ShownPriority(const JobRow& row) {
+  if (row.held) return 0;
+  return row.priority > 1 ? row.priority : 1;
+}
+
+namespace {
+
+bool EndedFromOutside(State state) {
+  return state == State::kCancelled || state == State::kTimeout || state == State::kPreempted ||
+         state == State::kNodeFail || state == State::kDeadline || state == State::kRequeued;
+}
+
+}  // namespace
+
 // Slurm reports an end by the out-of-memory killer as signal 125.
-SlurmExit ExitOf(const JobRow& row) {
-  constexpr std::int32_t kOutOfMemorySignal = 125;
+SlurmExit ScriptExitOf(const JobRow& row) {
+  constexpr std::int32_t kOutOfMemorySignal = 125, kTerminated = 15;
   if (row.state == State::kOutOfMemory) return {0, kOutOfMemorySignal};
   if (row.exit_signal != 0) return {0, row.exit_signal};
-  return {row.has_exit_code ? row.exit_code : 0, 0};
+  if (row.has_exit_code) return {row.exit_code, 0};
+  return {0, EndedFromOutside(row.state) ? kTerminated : 0};
+}
+
+SlurmExit ExitOf(const JobRow& row) {
+  return EndedFromOutside(row.state) ? SlurmExit{} : ScriptExitOf(row);
 }
 
 std::string ExitText(const JobRow& row) {
@@ -116,13 +177,15 @@ std::string ExitText(const JobRow& row) {
 // A reason that has no word reads as Priority for a waiting job, which is Slurm's most general
 // word.
 std::string_view SlurmReason(const JobRow& row) {
-  if (row.held) return "JobHeldUser";
+  if (row.held && row.reason == "RequeueLimit") return "JobHoldMaxRequeue";
+  if (row.held)
+    return row.extra->held_by_admin || row.reason == "HeldByAdmin" ? "JobHeldAdmin" : "JobHeldUser";
   if (row.state == State::kTimeout) return "TimeLimit";
   if (row.state == State::kOutOfMemory) return "OutOfMemory";
   for (const ReasonWord& word : kReasons) {
     if (word.ours == row.reason) return word.slurm;
   }
-  return row.state == State::kPending ? "Priority" : "None";
+  return IsPending(row.state) ? "Priority" : "None";
 }
 
 }  // namespace muster::slurm

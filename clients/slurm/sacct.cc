@@ -1,275 +1,26 @@
-// sacct: the jobs of a time window, with their ends (rule B23).
+// sacct: the jobs of a time window, with their ends, their steps and what they used (rule B23).
 //
-// The steps: parse the options, choose the columns, fetch the jobs (by id if -j names some, else
-// all, of one user if only one is meant), drop those that the filters or the window exclude, and
-// print a line for each job and one for the batch step of each script that has started. Muster has
-// no steps of its own; a script's step is its one allocation. The job list has no filter by time,
-// so the window is applied here.
-#include <getopt.h>
-#include <strings.h>
-
+// The steps: fetch the jobs (by id if -j names some, else all, of one user if only one is meant),
+// drop those that the filters or the window exclude, ask for the steps and attempts of the others if
+// lines or columns need them, and print a line for each job, its batch step and its steps; with -D
+// also for each earlier attempt. The job list has no filter by time, so the window is applied here.
 #include <algorithm>
 #include <cstdio>
+#include <deque>
 
 #include "clients/lib/visible_text.h"
-#include "clients/slurm/command.h"
-#include "clients/slurm/environment.h"
-#include "clients/slurm/hostlist.h"
+#include "clients/slurm/attempts.h"
+#include "clients/slurm/batch_script.h"
+#include "clients/slurm/derived_rows.h"
+#include "clients/slurm/json_document.h"
 #include "clients/slurm/sacct_fields.h"
+#include "clients/slurm/sacct_json.h"
+#include "clients/slurm/sacct_options.h"
 #include "clients/slurm/slurm_time.h"
+#include "clients/slurm/squeue_fields.h"
 
 namespace muster::slurm {
 namespace {
-
-constexpr char kSacct[] = "sacct";
-constexpr char kDefaultColumns[] = "JobID,JobName,Partition,Account,AllocCPUS,State,ExitCode";
-constexpr char kBriefColumns[] = "JobID,State,ExitCode";
-constexpr char kLongColumns[] =
-    "JobID,JobIDRaw,JobName,Partition,MaxVMSize,AveRSS,MaxRSS,AveCPU,NTasks,AllocCPUS,Elapsed,"
-    "State,ExitCode,ReqMem,"
-    "ReqTRES,AllocTRES,Start,End,Submit";
-
-// A column that the user asked for, by its index in the table of sacct_fields.
-struct SacctColumn {
-  std::size_t field = 0;
-  int width = 0;  // negative: left
-};
-
-struct SacctOptions {
-  std::vector<JobSpec> jobs;
-  std::vector<std::string> users, accounts, partitions, qos, names, nodes;
-  std::vector<State> states;
-  std::vector<SacctColumn> columns;
-  std::optional<std::int64_t> start, end;
-  std::string format, delimiter = "|";
-  char unit = 0;  // of memory; 0: what reads best
-  bool by_state = false, all_users = false, allocations = false, no_header = false,
-       parsable = false, parsable2 = false;
-  bool help = false, help_format = false, version = false;
-};
-
-// Ids of options without a letter; they begin above all letters.
-enum SacctOptionId : int {
-  kSacctName = 256,
-  kSacctDelimiter,
-  kSacctHelp,
-  kSacctUsage,
-  kSacctNoConvert,
-  kSacctUnits,
-  kSacctLocal,
-  kSacctFederation,
-  kSacctJson,
-  kSacctYaml,
-};
-
-constexpr option kSacctOptions[] = {
-    {"jobs", required_argument, nullptr, 'j'},
-    {"user", required_argument, nullptr, 'u'},
-    {"uid", required_argument, nullptr, 'u'},
-    {"allusers", no_argument, nullptr, 'a'},
-    {"accounts", required_argument, nullptr, 'A'},
-    {"partition", required_argument, nullptr, 'r'},
-    {"qos", required_argument, nullptr, 'q'},
-    {"name", required_argument, nullptr, kSacctName},
-    {"nodelist", required_argument, nullptr, 'N'},
-    {"state", required_argument, nullptr, 's'},
-    {"starttime", required_argument, nullptr, 'S'},
-    {"endtime", required_argument, nullptr, 'E'},
-    {"format", required_argument, nullptr, 'o'},
-    {"allocations", no_argument, nullptr, 'X'},
-    {"noheader", no_argument, nullptr, 'n'},
-    {"parsable", no_argument, nullptr, 'p'},
-    {"parsable2", no_argument, nullptr, 'P'},
-    {"delimiter", required_argument, nullptr, kSacctDelimiter},
-    {"brief", no_argument, nullptr, 'b'},
-    {"long", no_argument, nullptr, 'l'},
-    {"helpformat", no_argument, nullptr, 'e'},
-    {"help", no_argument, nullptr, kSacctHelp},
-    {"usage", no_argument, nullptr, kSacctUsage},
-    {"version", no_argument, nullptr, 'V'},
-    {"noconvert", no_argument, nullptr, kSacctNoConvert},
-    {"units", required_argument, nullptr, kSacctUnits},
-    {"local", no_argument, nullptr, kSacctLocal},
-    {"federation", no_argument, nullptr, kSacctFederation},
-    {"allclusters", no_argument, nullptr, 'L'},
-    {"clusters", required_argument, nullptr, 'M'},
-    {"truncate", no_argument, nullptr, 'T'},
-    {"duplicates", no_argument, nullptr, 'D'},
-    {"json", optional_argument, nullptr, kSacctJson},
-    {"yaml", optional_argument, nullptr, kSacctYaml},
-    {nullptr, 0, nullptr, 0},
-};
-
-constexpr char kSacctHelpText[] = R"(Usage: sacct [OPTIONS]
-Which jobs:
-  -j, --jobs=LIST  -u, --user=LIST  -a, --allusers  -A, --accounts=LIST  -r, --partition=LIST
-  -q, --qos=LIST  --name=LIST  -N, --nodelist=LIST  -s, --state=LIST
-  -S, --starttime=TIME  -E, --endtime=TIME  -X, --allocations (no steps)
-Which columns:
-  -o, --format=Field[%WIDTH],...  -b, --brief  -l, --long  -e, --helpformat
-How:
-  -n, --noheader  -p, --parsable  -P, --parsable2  --delimiter=TEXT
-      --help  -V, --version
-Without -j the window is today from 00:00 to now; with -s alone it is now.
-)";
-
-// Returns the text of an error, or "". A state that Muster's jobs never have is accepted and
-// matches nothing.
-std::string AddStates(const char* text, SacctOptions* out) {
-  out->by_state = true;
-  for (const std::string& part : SplitList(text)) {
-    State state = State::kPending;
-    if (ParseState(part, &state))
-      out->states.push_back(state);
-    else if (!IsSlurmState(part))
-      return "Invalid state: " + part;
-  }
-  return "";
-}
-
-// The value of --units: K, M, G, T or P.
-std::string SetUnit(std::string_view text, SacctOptions* out) {
-  const std::size_t at =
-      text.size() == 1 ? std::string_view("KMGTP").find(text[0]) : std::string_view::npos;
-  if (at == std::string_view::npos) return "Invalid unit type: " + std::string(text);
-  out->unit = text[0];
-  return "";
-}
-
-// The value of -S or -E; relative forms count from now.
-std::string SetTime(const char* text, std::optional<std::int64_t>* out) {
-  *out = ParsePoint(text, WallSeconds());
-  return *out ? "" : std::string("Invalid time specification (pos=0): ") + text;
-}
-
-// The field that an option without an argument sets; null for any other option.
-bool* FlagOf(int id, SacctOptions* out) {
-  switch (id) {
-    case 'a':
-      return &out->all_users;
-    case 'X':
-      return &out->allocations;
-    case 'n':
-      return &out->no_header;
-    case 'p':
-      return &out->parsable;
-    case 'P':
-      return &out->parsable2;
-    case 'e':
-      return &out->help_format;
-    case kSacctHelp:
-    case kSacctUsage:
-      return &out->help;
-    case 'V':
-      return &out->version;
-    default:
-      return nullptr;
-  }
-}
-
-// The list that an option with a list of names adds to; null for any other option.
-std::vector<std::string>* ListOf(int id, SacctOptions* out) {
-  switch (id) {
-    case 'u':
-      return &out->users;
-    case 'A':
-      return &out->accounts;
-    case 'r':
-      return &out->partitions;
-    case 'q':
-      return &out->qos;
-    case kSacctName:
-      return &out->names;
-    default:
-      return nullptr;
-  }
-}
-
-// Applies one option of getopt_long; returns the text of an error, or "".
-std::string TakeOption(int id, SacctOptions* out) {
-  if (bool* flag = FlagOf(id, out)) {
-    *flag = true;
-    return "";
-  }
-  if (auto* list = ListOf(id, out)) {
-    for (std::string& part : SplitList(optarg)) list->push_back(std::move(part));
-    return "";
-  }
-  switch (id) {
-    case 'j':
-      for (const std::string& part : SplitList(optarg)) {
-        const auto spec = ParseJobSpec(part);
-        if (!spec) return "Invalid job id: " + part;
-        out->jobs.push_back(*spec);
-      }
-      return "";
-    case 'N':
-      return AddHosts("--nodelist", optarg, &out->nodes);
-    case 's':
-      return AddStates(optarg, out);
-    case 'S':
-      return SetTime(optarg, &out->start);
-    case 'E':
-      return SetTime(optarg, &out->end);
-    case 'o':
-      out->format += (out->format.empty() ? "" : ",") + std::string(optarg);
-      return "";
-    case kSacctDelimiter:
-      out->delimiter = optarg;
-      return "";
-    case 'b':
-      out->format = kBriefColumns;
-      return "";
-    case 'l':
-      out->format = kLongColumns;
-      return "";
-    case kSacctNoConvert:
-      // Amounts of memory are kept in megabytes.
-      out->unit = 'M';
-      return "";
-    case kSacctUnits:
-      return SetUnit(optarg, out);
-    case 'L':
-    case kSacctLocal:
-      // There is one cluster, and it is local.
-      return "";
-    case 'M':
-      return ::strcasecmp(optarg, "all") == 0
-                 ? ""
-                 : "other clusters are not known here; use -N for a member cluster";
-    case 'T':
-      return "-T is not supported by this version";
-    case 'D':
-      return "-D is not supported by this version; each job is shown with its last attempt";
-    case kSacctFederation:
-      return NotSupported(kSacctOptions, id);
-    default:
-      return NotSupported(kSacctOptions, id, "not supported by this version; use -P");
-  }
-}
-
-// Parses -o, else SACCT_FORMAT, else the default: "JobID%20,NodeList%-256", where a negative width
-// means left-justified. Returns the text of an error, or "".
-std::string SetColumns(SacctOptions* out) {
-  const char* env = std::getenv("SACCT_FORMAT");
-  if (out->format.empty()) out->format = env != nullptr && *env != '\0' ? env : kDefaultColumns;
-  for (const std::string& part : SplitList(out->format)) {
-    const std::size_t percent = part.find('%');
-    const std::string name = part.substr(0, percent);
-    const auto field = SacctField(name);
-    if (!field) return "Invalid field requested: \"" + name + "\"";
-    SacctColumn column{*field, SacctWidth(*field)};
-    if (percent != std::string::npos) {
-      const bool left = part.size() > percent + 1 && part[percent + 1] == '-';
-      const auto width = ParseCount(std::string_view(part).substr(percent + (left ? 2 : 1)));
-      if (!width || *width == 0 || *width > 100'000)
-        return "Invalid width requested: \"" + part + "\"";
-      column.width = left ? -static_cast<int>(*width) : static_cast<int>(*width);
-    }
-    out->columns.push_back(column);
-  }
-  return "";
-}
 
 // Seconds since 1970, both inclusive.
 struct Window {
@@ -283,7 +34,7 @@ Window WindowOf(const SacctOptions& options, std::int64_t now) {
   if (options.start)
     out.from = *options.start;
   else if (options.by_state)
-    out.from = now;
+    out.from = options.end ? *options.end : now;
   else if (options.jobs.empty())
     out.from = ParsePoint("today", now).value_or(0);
   if (options.end) out.to = *options.end;
@@ -297,6 +48,22 @@ bool InWindow(const JobRow& row, const Window& window) {
   return submitted <= window.to && (ended == 0 || ended >= window.from);
 }
 
+bool Within(const SacctRange& range, std::int64_t number) {
+  return !range.set || (number >= range.low && (range.high == 0 || number <= range.high));
+}
+
+// True if the list is empty or names the user's group, by its name or number.
+bool InGroups(const std::vector<std::string>& groups, const JobRow& row) {
+  if (groups.empty()) return true;
+  std::string scratch;
+  const RowContext context;
+  for (const char* field : {"GroupName", "GroupID"}) {
+    if (PassesFilter(groups, SqueueCell(*SqueueFieldByName(field), row, context, &scratch)))
+      return true;
+  }
+  return false;
+}
+
 // True if all filters and the window match the row.
 bool Chosen(const SacctOptions& options, const JobRow& row, const Window& window,
             const std::string& default_ns) {
@@ -305,8 +72,14 @@ bool Chosen(const SacctOptions& options, const JobRow& row, const Window& window
   return in_state && PassesFilter(options.users, row.user) &&
          PassesFilter(options.accounts, row.cluster_queue) &&
          InPartitions(options.partitions, row, default_ns) &&
-         PassesFilter(options.qos, row.priority_class) && PassesFilter(options.names, row.name) &&
-         PassesFilter(options.nodes, row.cluster) && InWindow(row, window);
+         PassesFilter(options.qos, QosOf(row)) && PassesFilter(options.names, row.name) &&
+         PassesFilter(options.wckeys, row.extra->wckey) &&
+         PassesFilter(options.constraints, row.extra->features) &&
+         PassesFilter(options.reasons, SlurmReason(row)) && InGroups(options.groups, row) &&
+         Within(options.node_count, NodeCount(row)) && Within(options.cpu_count, CpuCount(row)) &&
+         Within(options.limit_minutes, row.time_limit_s / 60) &&
+         InClusters(options.clusters, row) && OnNodes(options.nodes, row) &&
+         InWindow(row, window);
 }
 
 // Cells of fixed columns that are too long end with a plus, as in sacct; parsable ones are never
@@ -351,6 +124,184 @@ void AppendLine(const SacctOptions& options, const SacctLine& line, std::string*
   out->push_back('\n');
 }
 
+// True if a column shows something that was measured, which costs a request.
+bool ShowsMeasures(const SacctOptions& options) {
+  return std::any_of(
+      options.columns.begin(), options.columns.end(), [](const SacctColumn& column) {
+        const std::string_view name = SacctName(column.field);
+        return name.starts_with("Ave") || name.starts_with("Max") || name.starts_with("Min") ||
+               name.starts_with("TRESUsage") || name.ends_with("CPU") ||
+               name.starts_with("ConsumedEnergy");
+      });
+}
+
+// True if -j asks for this line: of a job that it names with a step, only that step.
+bool LineAskedFor(const std::vector<JobSpec>& specs, const SacctLine& line) {
+  bool named = false;
+  const std::string step = line.batch_step ? "batch"
+                           : line.step != nullptr ? std::to_string(line.step->step)
+                                                  : std::string();
+  for (const JobSpec& spec : specs) {
+    if (!Matches(spec, *line.row)) continue;
+    if (spec.step.empty() || spec.step == step) return true;
+    named = true;
+  }
+  return !named;
+}
+
+// The higher of two exits: by code, then by signal.
+SlurmExit Higher(const SlurmExit& a, const SlurmExit& b) {
+  if (a.code != b.code) return a.code > b.code ? a : b;
+  return a.signal > b.signal ? a : b;
+}
+
+void AddUse(const MeasuredUse& from, MeasuredUse* to) {
+  to->user_cpu_us += from.user_cpu_us;
+  to->system_cpu_us += from.system_cpu_us;
+  to->read_bytes += from.read_bytes;
+  to->written_bytes += from.written_bytes;
+  to->max_rss_bytes = std::max(to->max_rss_bytes, from.max_rss_bytes);
+}
+
+// What the script itself used, of what was measured of all processes of the attempt.
+MeasuredUse WithoutSteps(const MeasuredUse& all, const MeasuredUse& steps) {
+  MeasuredUse out = all;
+  out.user_cpu_us = std::max<std::int64_t>(0, all.user_cpu_us - steps.user_cpu_us);
+  out.system_cpu_us = std::max<std::int64_t>(0, all.system_cpu_us - steps.system_cpu_us);
+  out.read_bytes = std::max<std::int64_t>(0, all.read_bytes - steps.read_bytes);
+  out.written_bytes = std::max<std::int64_t>(0, all.written_bytes - steps.written_bytes);
+  return out;
+}
+
+// What the lines of one call share.
+struct SacctReport {
+  const SacctOptions& options;
+  const StepsByJob& steps;
+  const AttemptsByJob& attempts;
+  SacctLine common;
+  std::deque<JobRow> earlier;  // rows of earlier attempts
+};
+
+// The lines of one attempt: the job, its batch step, its steps.
+void AddAttempt(SacctReport& report, const JobRow& row, std::int32_t attempt, const MeasuredUse& use,
+                std::vector<SacctLine>* out) {
+  SacctLine line = report.common;
+  line.row = &row;
+  std::vector<const StepInfo*> steps;
+  MeasuredUse of_steps;
+  const auto found = report.steps.find(row.id);
+  if (found != report.steps.end()) {
+    for (const StepInfo& step : found->second) {
+      if (step.attempt != attempt && step.attempt != 0) continue;
+      steps.push_back(&step);
+      AddUse(step.use, &of_steps);
+      line.step = &step;
+      line.derived = Higher(line.derived, LineExit(line));
+    }
+  }
+  line.step = nullptr;
+  MeasuredUse all = use;
+  all.user_cpu_us = std::max(all.user_cpu_us, of_steps.user_cpu_us);
+  all.system_cpu_us = std::max(all.system_cpu_us, of_steps.system_cpu_us);
+  line.use = all;
+  out->push_back(line);
+  if (report.options.allocations) return;
+  if (row.is_batch && !row.extra->allocation_only && !row.start_time.empty() &&
+      row.het_offset <= 0) {
+    line.batch_step = true;
+    line.use = WithoutSteps(use, of_steps);
+    out->push_back(line);
+    line.batch_step = false;
+  }
+  if (row.het_offset > 0) return;
+  for (const StepInfo* step : steps) {
+    line.step = step;
+    line.use = step->use;
+    out->push_back(line);
+  }
+}
+
+// The row as it was in an earlier attempt.
+JobRow EarlierRow(const JobRow& row, const AttemptInfo& attempt) {
+  JobRow out = row;
+  out.state = attempt.state;
+  out.held = false;
+  out.reason = attempt.reason;
+  out.cluster = attempt.cluster;
+  if (attempt.cluster != row.cluster) out.node_list = {};
+  out.start_time = attempt.start_time;
+  out.end_time = attempt.end_time;
+  out.requeue_at = {};
+  out.has_exit_code = attempt.has_exit_code;
+  out.exit_code = attempt.exit_code;
+  out.exit_signal = attempt.exit_signal;
+  return out;
+}
+
+// Earlier attempts come before the last one. A job that waits again has no attempt of its own yet,
+// so all that it had are earlier ones.
+void AddJob(SacctReport& report, const JobRow& row, std::vector<SacctLine>* out) {
+  const auto found = report.attempts.find(row.id);
+  MeasuredUse use;
+  std::int32_t last = row.attempt;
+  if (found != report.attempts.end()) {
+    for (const AttemptInfo& attempt : found->second) {
+      const bool current = &attempt == &found->second.back() && !IsPending(row.state);
+      if (current) {
+        use = attempt.use;
+        last = attempt.attempt;
+      } else if (report.options.duplicates) {
+        const JobRow& earlier = report.earlier.emplace_back(EarlierRow(row, attempt));
+        AddAttempt(report, earlier, attempt.attempt, attempt.use, out);
+      }
+    }
+  }
+  AddAttempt(report, row, last, use, out);
+}
+
+// The script of each job of -j, as `sacct -B` shows it, or its environment.
+int ShowScripts(client::ApiClient& api, const SacctOptions& options,
+                const std::vector<const JobRow*>& rows) {
+  for (const JobRow* row : rows) {
+    const client::Outcome<ScriptText> script = FetchScript(api, row->id);
+    if (!script.ok()) return Fail(kSacct, FailureText(script.failure()));
+    const std::string id = std::to_string(row->id);
+    const std::string title = options.script ? "Batch Script for " + id : "Environment used for " + id;
+    WriteOut(title + (options.script ? "\n" : " (must be batch to display)\n") +
+             std::string(80, '-') + "\n" + (options.script ? script->script : script->environment) +
+             "\n");
+  }
+  return 0;
+}
+
+// Asks for the steps and the attempts of the rows, as far as lines and columns need them.
+client::Outcome<Done> FetchMeasures(client::ApiClient& api, const SacctOptions& options,
+                                    const std::vector<const JobRow*>& rows, StepsByJob* steps,
+                                    AttemptsByJob* attempts) {
+  const bool document = options.json || options.yaml;
+  std::vector<std::int64_t> started, again;
+  for (const JobRow* row : rows) {
+    if (!row->start_time.empty()) started.push_back(row->id);
+    if (!row->start_time.empty() || row->attempt > 0) again.push_back(row->id);
+  }
+  const bool derived = std::any_of(
+      options.columns.begin(), options.columns.end(), [](const SacctColumn& column) {
+        return SacctName(column.field) == "DerivedExitCode";
+      });
+  if (!options.allocations || document || derived) {
+    client::Outcome<StepsByJob> told =
+        FetchSteps(api, options.duplicates || document ? again : started);
+    if (!told.ok()) return told.failure();
+    *steps = std::move(*told);
+  }
+  if (options.duplicates || document || ShowsMeasures(options)) {
+    client::Outcome<AttemptsByJob> told = FetchAttempts(api, options.duplicates ? again : started);
+    if (!told.ok()) return told.failure();
+    *attempts = std::move(*told);
+  }
+  return Done{};
+}
+
 // Without -a, -u and -j a user sees their own jobs, and root sees all.
 int Show(SacctOptions options) {
   const std::optional<client::Settings> settings = FindServer(kSacct);
@@ -363,32 +314,47 @@ int Show(SacctOptions options) {
     if (!self.ok()) return Fail(kSacct, FailureText(self.failure()));
     if (*self != "root") options.users.push_back(*self);
   }
+  const client::Outcome<std::string> refused = ResolveClusters(api, &options.clusters);
+  if (!refused.ok()) return Fail(kSacct, FailureText(refused.failure()));
+  if (!refused->empty()) return Fail(kSacct, *refused);
   JobList list;
   client::Query query;
   if (options.users.size() == 1) query.Add("user", options.users[0]);
   const client::Outcome<Done> fetched =
       options.jobs.empty() ? FetchJobs(api, query, &list) : FetchSpecs(api, options.jobs, &list);
-  if (!fetched.ok()) {
-    return Fail(kSacct, FailureText(fetched.failure()));
+  if (!fetched.ok()) return Fail(kSacct, FailureText(fetched.failure()));
+  std::sort(list.rows().begin(), list.rows().end(),
+            [](const JobRow& a, const JobRow& b) { return a.id < b.id; });
+  const std::int64_t now = WallSeconds();
+  const Window window = WindowOf(options, now);
+  std::vector<const JobRow*> rows;
+  for (const JobRow& row : list.rows()) {
+    if (Chosen(options, row, window, settings->ns)) rows.push_back(&row);
   }
-  SacctLine line;
-  line.default_ns = settings->ns;
-  line.time_format = client::ProcessEnv("SLURM_TIME_FORMAT");
-  line.now = WallSeconds();
-  line.unit = options.unit;
-  const Window window = WindowOf(options, line.now);
-  std::vector<JobRow>& rows = list.rows();
-  std::sort(rows.begin(), rows.end(), [](const JobRow& a, const JobRow& b) { return a.id < b.id; });
+  if (options.script || options.environment) return ShowScripts(api, options, rows);
+  StepsByJob steps;
+  AttemptsByJob attempts;
+  const client::Outcome<Done> told = FetchMeasures(api, options, rows, &steps, &attempts);
+  if (!told.ok()) return Fail(kSacct, FailureText(told.failure()));
+  DerivedRows derived(list.arena());
+  derived.Expand(false, options.jobs, &rows);
+  SacctReport report{options, steps, attempts, {}, {}};
+  report.common.default_ns = settings->ns;
+  report.common.time_format = client::ProcessEnv("SLURM_TIME_FORMAT");
+  report.common.now = now;
+  report.common.unit = options.unit;
+  report.common.no_convert = options.no_convert;
+  if (options.truncate) report.common.cut_from = window.from, report.common.cut_to = window.to;
+  std::vector<SacctLine> lines;
+  for (const JobRow* row : rows) AddJob(report, *row, &lines);
+  if (options.json || options.yaml) {
+    const std::string document = SacctJson(lines);
+    return WriteOut(options.json ? document : YamlOf(document)), 0;
+  }
   std::string out;
   if (!options.no_header) AppendHeader(options, &out);
-  for (const JobRow& row : rows) {
-    if (!Chosen(options, row, window, settings->ns)) continue;
-    line.row = &row;
-    line.batch_step = false;
-    AppendLine(options, line, &out);
-    if (options.allocations || !row.is_batch || row.start_time.empty()) continue;
-    line.batch_step = true;
-    AppendLine(options, line, &out);
+  for (const SacctLine& line : lines) {
+    if (LineAskedFor(options.jobs, line)) AppendLine(options, line, &out);
   }
   WriteOut(out);
   return 0;
@@ -398,23 +364,8 @@ int Show(SacctOptions options) {
 
 int RunSacct(int argc, char** argv) {
   SacctOptions options;
-  optind = 0;
-  opterr = 1;
-  int id = 0;
-  while ((id = ::getopt_long(argc, argv, "j:u:aA:r:q:N:s:S:E:o:XnpPbleVLM:TD", kSacctOptions,
-                             nullptr)) != -1) {
-    // getopt_long has printed the error, and sacct adds no advice.
-    if (id == '?') return ErrorExit(kExitRefused);
-    const std::string error = TakeOption(id, &options);
-    if (!error.empty()) return Fail(kSacct, error);
-  }
-  if (options.help) return WriteOut(kSacctHelpText), 0;
-  if (options.help_format) return WriteOut(SacctHelpFormat()), 0;
-  if (options.version) return WriteOut(kVersionLine), 0;
-  if (optind < argc) return Fail(kSacct, std::string("Unknown arguments: ") + argv[optind]);
-  if (const auto refused = RefusedVariable(kSacct)) return Fail(kSacct, *refused);
-  const std::string error = SetColumns(&options);
-  if (!error.empty()) return Fail(kSacct, error);
+  int exit = 0;
+  if (!ParseSacct(argc, argv, &options, &exit)) return exit;
   return Show(std::move(options));
 }
 

@@ -1,22 +1,30 @@
-// scancel: ends jobs by id or by filter (rule B27).
+// scancel: ends jobs, array tasks and steps, or sends them a signal, by id or by filter (rule B27).
+//
+// Without -s a job is cancelled. With -s the signal goes to its steps, with -b to the batch shell,
+// with -f to both; the job goes on. Waiting tasks of an array are one record, so they are named in
+// the request (36_[1-5]).
 //
 // The jobs are fetched first (by id, or all that have not ended) and filtered here; then each is
 // cancelled by a request of its own. A job that has ended in the meantime is no error, as in Slurm;
 // -v reports it. A filter that cannot be read, or an unknown user, is an error before anything is
 // cancelled: a wrong filter would cancel too much.
 #include <getopt.h>
+#include <poll.h>
 #include <pwd.h>
+#include <signal.h>
 #include <strings.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
-#include <cstring>
 
 #include "clients/lib/visible_text.h"
+#include "clients/slurm/attempts.h"
+#include "clients/slurm/clusters.h"
 #include "clients/slurm/command.h"
 #include "clients/slurm/environment.h"
 #include "clients/slurm/hostlist.h"
+#include "clients/slurm/signals.h"
+#include "clients/slurm/task_ranges.h"
 
 namespace muster::slurm {
 namespace {
@@ -25,10 +33,13 @@ constexpr char kScancel[] = "scancel";
 constexpr char kValidStates[] = "Valid job states are PENDING, RUNNING, and SUSPENDED";
 
 struct ScancelOptions {
-  std::vector<std::string> users, names, partitions, accounts, qos, nodes;
+  std::vector<std::string> users, names, partitions, accounts, qos, nodes, reservations, wckeys;
+  ClusterChoice clusters;
   std::vector<State> states;
   std::vector<JobSpec> jobs;
-  bool by_state = false;  // -t was given; `states` may be empty if it names only other states
+  std::optional<int> signal;  // -s
+  bool batch = false, full = false;
+  bool by_state = false;  // -t was given
   bool me = false;        // --me: `users` is whom the server takes the caller for
   bool filtered = false, verbose = false, quiet = false, ask = false, help = false, version = false;
 };
@@ -38,7 +49,7 @@ enum ScancelOptionId : int {
   kScancelMe = 256,
   kScancelHelp,
   kScancelUsage,
-  kScancelCtld,
+  kScancelAccepted,
   kScancelWckey,
   kScancelSibling
 };
@@ -59,8 +70,8 @@ constexpr option kScancelOptions[] = {
     {"signal", required_argument, nullptr, 's'},
     {"batch", no_argument, nullptr, 'b'},
     {"full", no_argument, nullptr, 'f'},
-    {"hurry", no_argument, nullptr, 'H'},
-    {"ctld", no_argument, nullptr, kScancelCtld},
+    {"hurry", no_argument, nullptr, kScancelAccepted},
+    {"ctld", no_argument, nullptr, kScancelAccepted},
     {"clusters", required_argument, nullptr, 'M'},
     {"cluster", required_argument, nullptr, 'M'},
     {"reservation", required_argument, nullptr, 'R'},
@@ -72,33 +83,37 @@ constexpr option kScancelOptions[] = {
     {nullptr, 0, nullptr, 0},
 };
 
-constexpr char kScancelHelpText[] = R"(Usage: scancel [OPTIONS] [JOB_ID[_TASK]...]
+constexpr char kScancelHelpText[] = R"(Usage: scancel [OPTIONS] [JOB_ID[_TASK][.STEP]...]
   -u, --user=NAME  --me  -n, --name=NAME  -p, --partition=QUEUE  -A, --account=CLUSTERQUEUE
-  -q, --qos=CLASS  -t, --state=PENDING|RUNNING  -w, --nodelist=CLUSTER
+  -q, --qos=CLASS  -t, --state=PENDING|RUNNING|SUSPENDED  -w, --nodelist=HOSTS
+  -R, --reservation=NAME  --wckey=KEY  -M, --clusters=LIST|all
                                      which jobs (all conditions together)
+  -s, --signal=NAME|NUMBER  -b, --batch  -f, --full    send a signal: to the steps, to the batch
+                                     shell, to both
   -i, --interactive  -v, --verbose  -Q, --quiet  --help  -V, --version
 )";
 
-// True for the signals TERM and KILL. Cancelling always sends TERM and, after the grace period,
-// KILL, so these two mean just that; no other signal can be sent.
-bool EndsTheJob(const char* signal) {
-  if (::strncasecmp(signal, "SIG", 3) == 0) signal += 3;
-  for (const char* known : {"TERM", "KILL", "15", "9"}) {
-    if (::strcasecmp(signal, known) == 0) return true;
-  }
-  return false;
-}
-
-// False if the text is no state of Slurm.
+// False if the text is none of the three states that scancel knows.
 bool AddState(const char* text, ScancelOptions* out) {
   State state = State::kPending;
-  if (ParseState(text, &state))
-    out->states.push_back(state);
-  else if (!IsSlurmState(text))
+  if (!ParseState(text, &state)) return false;
+  if (state != State::kPending && state != State::kRunning && state != State::kSuspended)
     return false;
+  out->states.push_back(state);
   out->by_state = out->filtered = true;
   return true;
 }
+
+// True if the filter's state is the one that the row's state is a part of.
+bool InState(State wanted, State state) {
+  if (wanted == State::kPending) return IsPending(state);
+  if (wanted == State::kRunning)
+    return state == State::kRunning || state == State::kConfiguring || state == State::kCompleting;
+  return state == wanted;
+}
+
+// Marks an error that scancel prints without its name.
+constexpr char kScancelPlain[] = "\1";
 
 // Applies one option of getopt_long; returns the text of an error, or "".
 std::string TakeOption(int id, ScancelOptions* out) {
@@ -134,7 +149,7 @@ std::string TakeOption(int id, ScancelOptions* out) {
     case 't':
       return AddState(optarg, out)
                  ? ""
-                 : std::string("Invalid job state specified: ") + optarg + "\n" + kValidStates;
+                 : kScancelPlain + std::string("Invalid job state specified: ") + optarg + "\n" + kValidStates;
     case 'i':
       out->ask = true;
       return "";
@@ -145,9 +160,27 @@ std::string TakeOption(int id, ScancelOptions* out) {
       out->verbose = true;
       return "";
     case 's':
-      return EndsTheJob(optarg) ? ""
-                                : std::string("--signal=") + optarg +
-                                      ": only TERM and KILL are supported, and end the job";
+      out->signal = ParseSignal(optarg);
+      return out->signal ? "" : kScancelPlain + std::string("Unknown job signal: ") + optarg;
+    case 'b':
+      out->batch = true;
+      return "";
+    case 'f':
+      out->full = true;
+      return "";
+    case 'H':
+    case kScancelAccepted:
+      // There is no burst buffer, and every request goes to the daemon.
+      return "";
+    case 'R':
+      add(&out->reservations);
+      return "";
+    case kScancelWckey:
+      add(&out->wckeys);
+      return "";
+    case 'M':
+      out->clusters = ClustersOf(optarg);
+      return "";
     case kScancelHelp:
     case kScancelUsage:
       out->help = true;
@@ -181,6 +214,7 @@ std::string FromEnvironment(ScancelOptions* out) {
       {"SCANCEL_NAME", &out->names},
       {"SCANCEL_PARTITION", &out->partitions},
       {"SCANCEL_QOS", &out->qos},
+      {"SCANCEL_WCKEY", &out->wckeys},
       {"SCANCEL_USER", &out->users}};
   for (const auto& [name, to] : lists) {
     if (!to->empty()) continue;
@@ -192,7 +226,10 @@ std::string FromEnvironment(ScancelOptions* out) {
   const char* state = SetVariable("SCANCEL_STATE");
   if (!out->by_state && state != nullptr && !AddState(state, out))
     return std::string("Unrecognized SCANCEL_STATE value: ") + state + "\n" + kValidStates;
-  const std::pair<const char*, bool*> flags[] = {{"SCANCEL_INTERACTIVE", &out->ask},
+  ClustersFromEnvironment(&out->clusters);
+  const std::pair<const char*, bool*> flags[] = {{"SCANCEL_BATCH", &out->batch},
+                                                 {"SCANCEL_FULL", &out->full},
+                                                 {"SCANCEL_INTERACTIVE", &out->ask},
                                                  {"SCANCEL_VERBOSE", &out->verbose}};
   for (const auto& [name, to] : flags) {
     const char* value = SetVariable(name);
@@ -201,23 +238,42 @@ std::string FromEnvironment(ScancelOptions* out) {
     if (!truth) return std::string("Unrecognized ") + name + " value: " + value;
     *to = *to || *truth;
   }
-  for (const char* name : {"SCANCEL_BATCH", "SCANCEL_FULL"}) {
-    const char* value = SetVariable(name);
-    if (value != nullptr && !Truth(value))
-      return std::string("Unrecognized ") + name + " value: " + value;
-  }
   return "";
 }
 
 // True if the job has not ended and all filters match it.
 bool Chosen(const ScancelOptions& options, const JobRow& row, const std::string& default_ns) {
   if (IsOver(row.state)) return false;
-  const bool in_state = !options.by_state || std::find(options.states.begin(), options.states.end(),
-                                                       row.state) != options.states.end();
+  const bool in_state =
+      !options.by_state || std::any_of(options.states.begin(), options.states.end(),
+                                       [&](State wanted) { return InState(wanted, row.state); });
   return in_state && InPartitions(options.partitions, row, default_ns) &&
          PassesFilter(options.users, row.user) && PassesFilter(options.names, row.name) &&
          PassesFilter(options.accounts, row.cluster_queue) &&
-         PassesFilter(options.qos, row.priority_class) && PassesFilter(options.nodes, row.cluster);
+         PassesFilter(options.qos, QosOf(row)) && OnNodes(options.nodes, row) &&
+         PassesFilter(options.reservations, row.extra->reservation) &&
+         PassesFilter(options.wckeys, row.extra->wckey) && InClusters(options.clusters, row);
+}
+
+// The id of the row in a request: of waiting tasks, those that the ids of the command line name.
+std::string TargetOf(const ScancelOptions& options, const JobRow& row) {
+  if (!IsArrayRecord(row)) return std::to_string(row.id);
+  const auto waiting = ParseTasks(row.extra->waiting_tasks);
+  if (!waiting) return std::to_string(row.id);
+  TaskRanges wanted;
+  bool whole = options.jobs.empty();
+  for (const JobSpec& spec : options.jobs) {
+    if (spec.id != row.array_job_id && spec.id != row.id) continue;
+    if (!spec.tasks_only)
+      whole = true;
+    else
+      wanted.insert(wanted.end(), spec.tasks.begin(), spec.tasks.end());
+  }
+  JobSpec target;
+  target.id = row.array_job_id;
+  target.tasks_only = true;
+  target.tasks = whole ? *waiting : CommonTasks(*waiting, wanted);
+  return SpecText(target);
 }
 
 // For -i: the end of the input means no.
@@ -229,22 +285,91 @@ bool Confirmed(const JobRow& row) {
   return std::fgets(line, sizeof(line), stdin) != nullptr && (line[0] == 'y' || line[0] == 'Y');
 }
 
-// Returns 0 or the exit status of an error. A job that has ended or does not exist any more (404,
-// 409) is no error.
-int CancelOne(client::ApiClient& api, const ScancelOptions& options, std::int64_t id) {
-  if (options.verbose)
-    std::fprintf(stderr, "scancel: Terminating job %lld\n", static_cast<long long>(id));
-  const client::Outcome<json::value> answer =
-      api.Send({"DELETE", client::JobPath(std::to_string(id))});
-  if (answer.ok()) return 0;
-  const client::Failure& failure = answer.failure();
+// Tells of a request that failed; gives the exit status. A job that has ended or does not exist any
+// more (404, 409) is no error.
+int TellFailure(const ScancelOptions& options, const char* what, const std::string& id,
+                const client::Failure& failure) {
   const bool gone = failure.status == 404 || failure.status == 409;
   if (gone && !options.verbose) return 0;
   if (!options.quiet) {
-    PrintError(kScancel, "Kill job error on job id " + std::to_string(id) + ": " +
+    PrintError(kScancel, std::string("Kill job error on ") + what + " " + id + ": " +
                              (gone ? "Invalid job id specified" : FailureText(failure)));
   }
   return gone ? 0 : ErrorExit(kExitRefused);
+}
+
+client::Outcome<json::value> SendSignal(client::ApiClient& api, const std::string& id, int signal,
+                                        const char* target, std::int64_t step = -1) {
+  json::object body{{"signal", SignalText(signal)}, {"target", target}};
+  if (step >= 0) body["step"] = step;
+  client::Call call;
+  call.target = client::JobPath(id) + ":signal";
+  call.body = json::serialize(body);
+  return api.Send(call);
+}
+
+// Cancels one job, or sends it the signal of -s. A waiting job has no processes: KILL ends it, and
+// any other signal is refused.
+int CancelOne(client::ApiClient& api, const ScancelOptions& options, const JobRow& row) {
+  const std::string id = TargetOf(options, row);
+  const char* part = options.batch ? "batch " : options.full ? "full " : "";
+  if (options.verbose && options.signal)
+    std::fprintf(stderr, "scancel: Signal %d to %sjob %s\n", *options.signal, part, id.c_str());
+  else if (options.verbose)
+    std::fprintf(stderr, "scancel: Terminating %sjob %s\n", part, id.c_str());
+  const bool waits = IsPending(row.state);
+  if (waits && options.signal && *options.signal != SIGKILL) {
+    if (!options.quiet)
+      PrintError(kScancel, "Kill job error on job id " + id + ": Job is pending execution");
+    return ErrorExit(kExitRefused);
+  }
+  const bool signals = !waits && (options.signal || options.batch);
+  const client::Outcome<json::value> answer =
+      signals ? SendSignal(api, id, options.signal.value_or(SIGKILL),
+                           options.batch  ? "batch"
+                           : options.full ? "full"
+                                          : "steps")
+              : api.Send({"DELETE", client::JobPath(id)});
+  return answer.ok() ? 0 : TellFailure(options, "job id", id, answer.failure());
+}
+
+// True while the step runs.
+bool StepRuns(client::ApiClient& api, std::int64_t job, std::int64_t step) {
+  const client::Outcome<StepsByJob> steps = FetchSteps(api, {job});
+  if (!steps.ok()) return false;
+  const auto found = steps->find(job);
+  if (found == steps->end()) return false;
+  return std::any_of(found->second.begin(), found->second.end(), [&](const StepInfo& one) {
+    return one.step == step && one.state == State::kRunning;
+  });
+}
+
+// Ends a step: TERM and, if it does not go in 30 s, KILL. With -s only that signal is sent. The step
+// `batch` is the script's shell.
+int CancelStep(client::ApiClient& api, const ScancelOptions& options, const JobRow& row,
+               const JobSpec& spec) {
+  const std::string id = std::to_string(row.id);
+  const std::string shown = SpecText(spec) + "." + spec.step;
+  if (options.verbose && options.signal)
+    std::fprintf(stderr, "scancel: Signal %d to step %s\n", *options.signal, shown.c_str());
+  else if (options.verbose)
+    std::fprintf(stderr, "scancel: Terminating step %s\n", shown.c_str());
+  const auto step = ParseCount(spec.step);
+  if (!step) {
+    const auto answer = SendSignal(api, id, options.signal.value_or(SIGKILL), "batch");
+    return answer.ok() ? 0 : TellFailure(options, "job step id", shown, answer.failure());
+  }
+  auto answer = SendSignal(api, id, options.signal.value_or(SIGTERM), "step", *step);
+  if (answer.ok() && !options.signal) {
+    constexpr int kWaits = 150, kWaitMs = 200;
+    int waited = 0;
+    while (waited < kWaits && StepRuns(api, row.id, *step)) {
+      ::poll(nullptr, 0, kWaitMs);
+      ++waited;
+    }
+    if (waited == kWaits) answer = SendSignal(api, id, SIGKILL, "step", *step);
+  }
+  return answer.ok() ? 0 : TellFailure(options, "job step id", shown, answer.failure());
 }
 
 // True if the user is known on this host, or has a job on the server.
@@ -276,6 +401,9 @@ int Cancel(ScancelOptions options) {
     if (!known.ok()) return Fail(kScancel, FailureText(known.failure()));
     if (!*known) return Fail(kScancel, "Invalid user name: " + user);
   }
+  const client::Outcome<std::string> refused = ResolveClusters(api, &options.clusters);
+  if (!refused.ok()) return Fail(kScancel, FailureText(refused.failure()));
+  if (!refused->empty()) return Fail(kScancel, *refused);
   JobList list;
   client::Query open;
   open.Add("state", "Held,Pending,Admitted,Running");
@@ -289,15 +417,20 @@ int Cancel(ScancelOptions options) {
       return Matches(spec, row) && !IsOver(row.state);
     });
     if (!known && options.verbose) {
-      std::fprintf(stderr, "scancel: Terminating job %lld\n", static_cast<long long>(spec.id));
-      PrintError(kScancel, "Kill job error on job id " + std::to_string(spec.id) +
+      std::fprintf(stderr, "scancel: Terminating job %s\n", SpecText(spec).c_str());
+      PrintError(kScancel, "Kill job error on job id " + SpecText(spec) +
                                ": Invalid job id specified");
     }
   }
   for (const JobRow& row : list.rows()) {
     if (!Chosen(options, row, settings->ns) || (options.ask && !Confirmed(row))) continue;
-    const int status = CancelOne(api, options, row.id);
-    exit = status > exit ? status : exit;
+    bool whole = options.jobs.empty();
+    for (const JobSpec& spec : options.jobs) {
+      if (!Matches(spec, row)) continue;
+      whole = whole || spec.step.empty();
+      if (!spec.step.empty()) exit = std::max(exit, CancelStep(api, options, row, spec));
+    }
+    if (whole) exit = std::max(exit, CancelOne(api, options, row));
   }
   return exit;
 }
@@ -314,6 +447,10 @@ int RunScancel(int argc, char** argv) {
                              nullptr)) != -1) {
     if (id == '?') return UsageExit(kScancel);
     const std::string error = TakeOption(id, &options);
+    if (error.starts_with(kScancelPlain)) {
+      std::fprintf(stderr, "%s\n", error.c_str() + 1);
+      return ErrorExit(kExitRefused);
+    }
     if (!error.empty()) return Fail(kScancel, error);
   }
   if (options.help) return WriteOut(kScancelHelpText), 0;
@@ -325,10 +462,6 @@ int RunScancel(int argc, char** argv) {
     for (const std::string& part : SplitList(argv[i])) {
       const auto spec = ParseJobSpec(part);
       if (!spec) return Fail(kScancel, "Invalid job id " + part);
-      // Muster cannot end a step alone, and must not end the whole job instead.
-      if (part.find('.') != std::string::npos)
-        return Fail(kScancel,
-                    "Invalid job id " + part + ": steps of jobs cannot be cancelled by themselves");
       options.jobs.push_back(*spec);
     }
   }

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "clients/slurm/attempts.h"
 #include "clients/slurm/fleet_view.h"
 #include "clients/slurm/job_row.h"
 
@@ -17,6 +18,8 @@ struct ShowContext {
 };
 
 std::string ShowJob(const JobRow& row, const ShowContext& context);
+/// `step` null: the batch step of a script.
+std::string ShowStep(const JobRow& row, const StepInfo* step, const ShowContext& context);
 std::string ShowPartition(const PartitionInfo& partition, const Fleet& fleet,
                           const ShowContext& context);
 std::string ShowNode(const NodeInfo& node, const Fleet& fleet, const ShowContext& context);

@@ -3,19 +3,26 @@
 //
 // A line is a partition with those of its nodes that look alike in every column shown: BuildLines
 // groups the nodes of each partition by the cells of the columns that differ between nodes
-// (tells_nodes_apart). A partition without a matching node is still shown, unless a filter asks for
+// (TellsNodesApart). A partition without a matching node is still shown, unless a filter asks for
 // nodes.
 #include <getopt.h>
+#include <poll.h>
 #include <strings.h>
 
 #include <algorithm>
 #include <map>
 
+#include "clients/slurm/clusters.h"
 #include "clients/slurm/columns.h"
 #include "clients/slurm/command.h"
 #include "clients/slurm/environment.h"
+#include "clients/slurm/fleet_json.h"
 #include "clients/slurm/fleet_view.h"
 #include "clients/slurm/hostlist.h"
+#include "clients/slurm/json_document.h"
+#include "clients/slurm/same_word.h"
+#include "clients/slurm/sinfo_fields.h"
+#include "clients/slurm/slurm_time.h"
 
 namespace muster::slurm {
 namespace {
@@ -24,133 +31,14 @@ constexpr char kSinfo[] = "sinfo";
 
 struct SinfoOptions {
   std::vector<std::string> partitions, nodes, states;
-  std::string format;
+  ClusterChoice clusters;
+  std::string format, named_format, sort;
+  std::int64_t every_s = 0;  // -i
   bool summary = false, by_node = false, long_form = false, reasons = false, no_header = false;
   bool responding = false, dead = false;  // only nodes that answer; only those that do not
+  bool json = false, yaml = false, reservations = false;
   bool help = false, version = false;
 };
-
-// One line of the table. `nodes` is empty for a partition without a matching node.
-struct Line {
-  const PartitionInfo* partition = nullptr;
-  std::vector<const NodeInfo*> nodes;
-  std::string default_ns;
-};
-
-using FleetCell = std::string (*)(const Line& line);
-struct FleetField {
-  char letter;
-  const char* header;
-  bool tells_nodes_apart;  // nodes with different values stand on different lines
-  FleetCell cell;
-};
-
-// A figure of the nodes added up.
-std::string Sum(const Line& line, std::int64_t (NodeInfo::*part)() const) {
-  std::int64_t total = 0;
-  for (const NodeInfo* node : line.nodes) total += (node->*part)();
-  return std::to_string(total);
-}
-
-// "A/I/O/T" of CPUs: allocated, idle, other, total.
-std::string CpuStates(const Line& line) {
-  return Sum(line, &NodeInfo::AllocatedCpus) + "/" + Sum(line, &NodeInfo::IdleCpus) + "/" +
-         Sum(line, &NodeInfo::OtherCpus) + "/" + Sum(line, &NodeInfo::TotalCpus);
-}
-
-// "A/I/O/T" of nodes: allocated, idle, other, total.
-std::string NodeStates(const Line& line) {
-  int allocated = 0, idle = 0, other = 0;
-  for (const NodeInfo* node : line.nodes) {
-    if (!node->healthy || node->cordoned)
-      ++other;
-    else if (node->AllocatedCpus() > 0)
-      ++allocated;
-    else
-      ++idle;
-  }
-  return std::to_string(allocated) + "/" + std::to_string(idle) + "/" + std::to_string(other) +
-         "/" + std::to_string(line.nodes.size());
-}
-
-// The nodes' names as a folded hostlist.
-std::string Names(const Line& line) {
-  std::vector<std::string> names;
-  for (const NodeInfo* node : line.nodes) names.push_back(node->name);
-  return FoldHostlist(names);
-}
-
-// Any node of the line: columns that tell nodes apart have the same value for all of them.
-const NodeInfo* First(const Line& line) {
-  return line.nodes.empty() ? nullptr : line.nodes.front();
-}
-
-std::string StateText(const Line& line, bool compact) {
-  return First(line) == nullptr ? "n/a" : First(line)->StateName(compact);
-}
-
-constexpr FleetField kFleetFields[] =
-    {
-        {'P', "PARTITION", false,
-         [](const Line& l) {
-  return l.partition->Name(l.default_ns) + (l.partition->is_default ? "*" : "");
-         }},
-        {'R', "PARTITION", false, [](const Line& l) { return l.partition->Name(l.default_ns); }},
-        {'a', "AVAIL", false,
-         [](const Line& l) { return std::string(l.partition->up ? "up" : "inact"); }},
-        {'l', "TIMELIMIT", false, [](const Line&) { return std::string("infinite"); }},
-        {'L', "DEFAULTTIME", false, [](const Line&) { return std::string("n/a"); }},
-        {'D', "NODES", false, [](const Line& l) { return std::to_string(l.nodes.size()); }},
-        {'t', "STATE", true, [](const Line& l) { return StateText(l, true); }},
-        {'T', "STATE", true, [](const Line& l) { return StateText(l, false); }},
-        {'N', "NODELIST", false, Names},
-        {'n', "HOSTNAMES", true, Names},
-        {'C', "CPUS(A/I/O/T)", false, CpuStates},
-        {'F', "NODES(A/I/O/T)", false, NodeStates},
-        {'A', "NODES(A/I)", false,
-         [](const Line& l) {
-  const std::string all = NodeStates(l);
-  return all.substr(0, all.find('/', all.find('/') + 1));
-         }},
-                     {'c', "CPUS", true,
-                      [](const Line& l) {
-  return std::to_string(First(l) ? First(l)->TotalCpus() : 0);
-                      }},
-    {'m', "MEMORY", true,
-     [](const Line& l) { return std::to_string(First(l) ? First(l)->memory_bytes >> 20 : 0); }},
-    {'e', "FREE_MEM", true,
-     [](const Line& l) {
-  return std::to_string(First(l) ? First(l)->free_memory_bytes >> 20 : 0);
-     }},
-    {'G', "GRES", true,
-     [](const Line& l) {
-  return First(l) && !First(l)->gres.empty() ? First(l)->gres : std::string("(null)");
-     }},
-    {'f', "AVAIL_FEATURES", false, [](const Line&) { return std::string("(null)"); }},
-    {'d', "TMP_DISK", false, [](const Line&) { return std::string("0"); }},
-    {'w', "WEIGHT", false, [](const Line&) { return std::string("1"); }},
-    {'p', "PRIO_TIER", false, [](const Line&) { return std::string("1"); }},
-    {'z', "S:C:T", true,
-     [](const Line& l) {
-  return "1:" + std::to_string(First(l) ? First(l)->TotalCpus() : 0) + ":1";
-     }},
-    {'E', "REASON", true,
-     [](const Line& l) {
-  if (First(l) == nullptr) return std::string("none");
-  if (First(l)->cordoned) return std::string("cordoned");
-  return First(l)->reason.empty() ? std::string("none") : First(l)->reason;
-     }},
-    {'u', "USER", false, [](const Line&) { return std::string("Unknown"); }},
-    {'H', "TIMESTAMP", false, [](const Line&) { return std::string("Unknown"); }},
-    };
-
-// The index in kFleetFields; letters are case-sensitive.
-std::optional<std::size_t> FindField(char letter) {
-  for (std::size_t i = 0; i < std::size(kFleetFields); ++i) {
-    if (kFleetFields[i].letter == letter) return i;
-  }
-  return std::nullopt;
-}
 
 // Ids of options without a letter; they begin above all letters. kSinfoAccepted: no effect.
 enum SinfoOptionId : int {
@@ -158,8 +46,7 @@ enum SinfoOptionId : int {
   kSinfoUsage,
   kSinfoAccepted,
   kSinfoJson,
-  kSinfoYaml,
-  kSinfoFederation
+  kSinfoYaml
 };
 
 constexpr option kSinfoOptions[] = {
@@ -178,7 +65,7 @@ constexpr option kSinfoOptions[] = {
     {"dead", no_argument, nullptr, 'd'},
     {"hide", no_argument, nullptr, kSinfoAccepted},
     {"local", no_argument, nullptr, kSinfoAccepted},
-    {"federation", no_argument, nullptr, kSinfoFederation},
+    {"federation", no_argument, nullptr, kSinfoAccepted},
     {"sort", required_argument, nullptr, 'S'},
     {"noconvert", no_argument, nullptr, kSinfoAccepted},
     {"verbose", no_argument, nullptr, 'v'},
@@ -199,24 +86,34 @@ constexpr char kSinfoHelpText[] = R"(Usage: sinfo [OPTIONS]
   -p, --partition=LIST  -n, --nodes=LIST  -t, --states=LIST     which queues and member clusters
   -r, --responding  -d, --dead       only members that answer; only those that do not
   -o, --format='%P %t %N'  -s, --summarize  -N, --Node  -l, --long  -R, --list-reasons
-  -h, --noheader  --help  -V, --version
+  -O, --Format=NodeHost:20,CPUs  -S, --sort=[-]LETTER,...  -M, --clusters=LIST|all
+  -h, --noheader  -i, --iterate=SEC  --json  --yaml  -T, --reservation  --help  -V, --version
 )";
+
+constexpr char kNodeStates[] =
+    "valid states: unknown,down,idle,allocated,?,mixed,future,drain,drained,draining,no_respond,"
+    "reserved,perfctrs,cloud,completing,powering_down,powered_down,power_down,powering_up,fail,"
+    "maint,reboot,reboot^,unknown";
 
 // Slurm's default formats. SINFO_FORMAT replaces only the plain one.
 std::string DefaultFormat(const SinfoOptions& options) {
   const char* env = std::getenv("SINFO_FORMAT");
-  if (options.reasons) return "%20E %9u %19H %N";
+  if (options.reasons)
+    return options.long_form ? "%20E %12U %19H %6t %N" : "%20E %9u %19H %N";
   if (options.by_node)
     return options.long_form ? "%#N %.6D %#P %.11T %.4c %.8z %.6m %.8d %.6w %.8f %20E"
                              : "%#N %.6D %#P %6t";
   if (options.summary) return "%#P %.5a %.10l %.16F  %N";
-  if (options.long_form) return "%#P %.5a %.10l %.6D %.11T %N";
+  if (options.long_form) return "%#P %.5a %.10l %.10s %.4r %.8h %.10g %.6D %.11T %N";
   return env != nullptr && *env != '\0' ? env : "%#P %.5a %.10l %.6D %.6t %N";
 }
 
 // True if all filters match the node. A state matches in its long and its compact form.
 bool NodeChosen(const SinfoOptions& options, const NodeInfo& node) {
   if (!PassesFilter(options.nodes, node.name)) return false;
+  if (options.clusters.chosen && !options.clusters.all &&
+      !PassesFilter(options.clusters.names, node.name))
+    return false;
   if ((options.responding && !node.healthy) || (options.dead && node.healthy)) return false;
   if (options.reasons && node.healthy && !node.cordoned) return false;
   return options.states.empty() ||
@@ -228,9 +125,9 @@ bool NodeChosen(const SinfoOptions& options, const NodeInfo& node) {
 }
 
 // Groups the nodes of each chosen partition into lines.
-std::vector<Line> BuildLines(const SinfoOptions& options, const Format& format, const Fleet& fleet,
+std::vector<FleetLine> BuildLines(const SinfoOptions& options, const Format& format, const Fleet& fleet,
                              const std::string& ns) {
-  std::vector<Line> out;
+  std::vector<FleetLine> out;
   for (const PartitionInfo& partition : fleet.partitions) {
     const bool chosen = options.partitions.empty() ||
                         std::any_of(options.partitions.begin(), options.partitions.end(),
@@ -243,11 +140,10 @@ std::vector<Line> BuildLines(const SinfoOptions& options, const Format& format, 
     const std::size_t first = out.size();
     for (const NodeInfo& node : fleet.nodes) {
       if (!NodeChosen(options, node)) continue;
-      const Line alone{&partition, {&node}, ns};
+      const FleetLine alone{&partition, {&node}, ns};
       std::string key = options.by_node ? node.name : std::string();
       for (const Column& column : format.columns) {
-        if (kFleetFields[column.field].tells_nodes_apart)
-          key += "\n" + kFleetFields[column.field].cell(alone);
+        if (TellsNodesApart(column.field)) key += "\n" + SinfoCell(column.field, alone);
       }
       const auto [at, added] = by_key.emplace(key, out.size());
       if (added)
@@ -261,22 +157,22 @@ std::vector<Line> BuildLines(const SinfoOptions& options, const Format& format, 
   }
   // -R lists nodes, not partitions: every partition has the same nodes, so one is enough.
   if (options.reasons && !out.empty()) {
-    std::erase_if(out, [&](const Line& line) { return line.partition != out.front().partition; });
+    std::erase_if(out, [&](const FleetLine& line) { return line.partition != out.front().partition; });
   }
   return out;
 }
 
 // Sets the width of each column written %#P, as Slurm's own defaults write them: as wide as the
 // widest cell. `text` is the format that `format` was parsed from.
-void FitOpenColumns(const std::vector<Line>& lines, std::string_view text, Format* format) {
+void FitOpenColumns(const std::vector<FleetLine>& lines, std::string_view text, Format* format) {
   std::size_t at = 0;
   for (Column& column : format->columns) {
     at = text.find('%', at);
     if (at == std::string_view::npos) return;
     if (at + 1 < text.size() && text[at + 1] == '#') {
-      column.width = std::string_view(kFleetFields[column.field].header).size();
-      for (const Line& line : lines)
-        column.width = std::max(column.width, kFleetFields[column.field].cell(line).size());
+      column.width = SinfoHeader(column.field).size();
+      for (const FleetLine& line : lines)
+        column.width = std::max(column.width, SinfoCell(column.field, line).size());
     }
     ++at;
   }
@@ -299,6 +195,12 @@ bool* FlagOf(int id, SinfoOptions* out) {
       return &out->responding;
     case 'd':
       return &out->dead;
+    case kSinfoJson:
+      return &out->json;
+    case kSinfoYaml:
+      return &out->yaml;
+    case 'T':
+      return &out->reservations;
     case kSinfoHelp:
     case kSinfoUsage:
       return &out->help;
@@ -328,7 +230,25 @@ std::string TakeOption(int id, SinfoOptions* out) {
       return add(&out->states);
     case 'o':
       out->format = optarg;
+      out->named_format.clear();
       return "";
+    case 'O':
+      out->named_format = optarg;
+      out->format.clear();
+      return "";
+    case 'S':
+      out->sort = optarg;
+      return "";
+    case 'M':
+      out->clusters = ClustersOf(optarg);
+      return "";
+    case 'i': {
+      const auto seconds = ParseCount(optarg);
+      if (!seconds || *seconds < 1 || *seconds > 86'400)
+        return std::string("Error: invalid entry for --iterate=") + optarg;
+      out->every_s = *seconds;
+      return "";
+    }
     case 'a':
     case 'e':
     case 'v':
@@ -344,6 +264,9 @@ std::string TakeOption(int id, SinfoOptions* out) {
 // Returns the text of an error, or "".
 std::string FromEnvironment(SinfoOptions* out) {
   if (const auto refused = RefusedVariable(kSinfo)) return *refused;
+  ClustersFromEnvironment(&out->clusters);
+  const char* sort = SetVariable("SINFO_SORT");
+  if (out->sort.empty() && sort != nullptr) out->sort = sort;
   if (!out->partitions.empty()) return "";
   VariableList list = ListFromVariable("SINFO_PARTITION");
   out->partitions = std::move(list.values);
@@ -364,32 +287,118 @@ bool IsNodeState(const std::string& text) {
                      [&](const char* state) { return ::strcasecmp(state, text.c_str()) == 0; });
 }
 
-int Show(const SinfoOptions& options) {
-  const std::string text = options.format.empty() ? DefaultFormat(options) : options.format;
-  Format format;
-  if (const auto error = ParsePercentFormat(text, FindField, &format)) {
-    return Fail(kSinfo, *error);
+// Parses -o, -O or the default into columns; returns the text of an error, or "". `text` becomes the
+// percent format, "" for a named one.
+std::string SetFleetFormat(const SinfoOptions& options, Format* format, std::string* text) {
+  if (!options.named_format.empty()) {
+    text->clear();
+    if (SameWord(options.named_format, "All")) {
+      for (std::size_t i = 0; i < SinfoFieldCount(); ++i)
+        format->columns.push_back({.field = i, .before = i == 0 ? "" : "|"});
+      return "";
+    }
+    return ParseNamedFormat(options.named_format, SinfoFieldByName, format).value_or("");
   }
-  const std::optional<client::Settings> settings = FindServer(kSinfo);
-  if (!settings) return ErrorExit(kExitRefused);
-  client::ApiClient api(*settings);
-  const client::Outcome<Fleet> fleet = FetchFleet(api);
-  if (!fleet.ok()) return Fail(kSinfo, FailureText(fleet.failure()));
-  const std::vector<Line> lines = BuildLines(options, format, *fleet, settings->ns);
-  FitOpenColumns(lines, text, &format);
+  *text = options.format.empty() ? DefaultFormat(options) : options.format;
+  if (*text == "%all") {
+    for (std::size_t i = 0; i < SinfoFieldCount(); ++i)
+      format->columns.push_back({.field = i, .before = i == 0 ? "" : "|"});
+    return "";
+  }
+  return ParsePercentFormat(*text, SinfoFieldByLetter, format).value_or("");
+}
+
+// -S: letters with a sign; "#P" is the order in which partitions are shown anyway. Returns the text
+// of an error, or "".
+std::string SortLines(const SinfoOptions& options, std::vector<FleetLine>* lines) {
+  struct Key {
+    std::size_t field;
+    bool descending;
+  };
+  std::vector<Key> keys;
+  for (const std::string& part : SplitList(options.sort)) {
+    std::string_view letter = part;
+    const bool descending = letter.starts_with('-');
+    if (letter.starts_with('-') || letter.starts_with('+')) letter.remove_prefix(1);
+    if (letter == "#P") continue;
+    const auto field = letter.size() == 1 ? SinfoFieldByLetter(letter[0]) : std::nullopt;
+    if (!field) return "Invalid sort specification: " + part;
+    keys.push_back({*field, descending});
+  }
+  std::stable_sort(lines->begin(), lines->end(), [&](const FleetLine& a, const FleetLine& b) {
+    for (const Key& key : keys) {
+      const int order = CompareLines(key.field, a, b);
+      if (order != 0) return key.descending ? order > 0 : order < 0;
+    }
+    return false;
+  });
+  return "";
+}
+
+void PrintLines(const SinfoOptions& options, const Format& format,
+                const std::vector<FleetLine>& lines) {
   std::string out;
   if (!options.no_header) {
     for (const Column& column : format.columns)
-      AppendCell(column, kFleetFields[column.field].header, &out);
+      AppendCell(column, SinfoHeader(column.field), &out);
     out += format.after + "\n";
   }
-  for (const Line& line : lines) {
+  for (const FleetLine& line : lines) {
     for (const Column& column : format.columns)
-      AppendCell(column, kFleetFields[column.field].cell(line), &out);
+      AppendCell(column, SinfoCell(column.field, line), &out);
     out += format.after + "\n";
   }
   WriteOut(out);
+}
+
+// Prints one table; with -M one for each cluster, below its name.
+int ShowOnce(client::ApiClient& api, const SinfoOptions& options) {
+  SinfoOptions asked = options;
+  Format format;
+  std::string text;
+  if (const std::string error = SetFleetFormat(asked, &format, &text); !error.empty())
+    return Fail(kSinfo, error);
+  const client::Outcome<std::string> refused = ResolveClusters(api, &asked.clusters);
+  if (!refused.ok()) return Fail(kSinfo, FailureText(refused.failure()));
+  if (!refused->empty()) return Fail(kSinfo, *refused);
+  const client::Outcome<Fleet> fleet = FetchFleet(api);
+  if (!fleet.ok()) return Fail(kSinfo, FailureText(fleet.failure()));
+  if (asked.json || asked.yaml) {
+    const std::string document = FleetJson(*fleet, api.settings().ns, "sinfo");
+    return WriteOut(asked.json ? document : YamlOf(document)), 0;
+  }
+  const std::vector<std::string> clusters =
+      asked.clusters.chosen ? asked.clusters.names : std::vector<std::string>{""};
+  for (const std::string& cluster : clusters) {
+    if (!cluster.empty()) {
+      asked.clusters.all = false;
+      asked.clusters.names = {cluster};
+      if (!asked.no_header)
+        WriteOut((cluster == clusters.front() ? "CLUSTER: " : "\nCLUSTER: ") + cluster + "\n");
+    }
+    std::vector<FleetLine> lines = BuildLines(asked, format, *fleet, api.settings().ns);
+    if (const std::string error = SortLines(asked, &lines); !error.empty())
+      return Fail(kSinfo, error);
+    Format fitted = format;
+    FitOpenColumns(lines, text, &fitted);
+    PrintLines(asked, fitted, lines);
+  }
   return 0;
+}
+
+// -i repeats until the user interrupts it; with -i or -l each table has the time above it.
+int Show(const SinfoOptions& options) {
+  const std::optional<client::Settings> settings = FindServer(kSinfo);
+  if (!settings) return ErrorExit(kExitRefused);
+  client::ApiClient api(*settings);
+  if (options.reservations) return WriteOut("No reservations in the system\n"), 0;
+  for (;;) {
+    if ((options.every_s != 0 || options.long_form) && !options.no_header && !options.json)
+      WriteOut(FormatTime(WallSeconds(), "%a %b %d %H:%M:%S %Y\n"));
+    const int exit = ShowOnce(api, options);
+    if (options.every_s == 0) return exit;
+    ::poll(nullptr, 0, static_cast<int>(options.every_s * 1000));
+  }
 }
 
 }  // namespace
@@ -412,7 +421,7 @@ int RunSinfo(int argc, char** argv) {
   if (const std::string error = FromEnvironment(&options); !error.empty())
     return Fail(kSinfo, error);
   for (const std::string& state : options.states) {
-    if (!IsNodeState(state)) return Fail(kSinfo, "Bad state string: \"" + state + "\"");
+    if (!IsNodeState(state)) return Fail(kSinfo, "Bad state string: \"" + state + "\"\n" + kNodeStates);
   }
   return Show(options);
 }

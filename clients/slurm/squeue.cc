@@ -3,64 +3,80 @@
 // The goal is 100,000 rows in half a second. So the server is asked only for the members of a job
 // view that the options need (WantedMembers), it applies the filters that it can (ServerFilters),
 // rows are sorted by pointers, and cells are appended to one buffer that is written in large parts.
-// Pending tasks of an array that wait for the same reason share one line, as in Slurm.
+// The waiting tasks of an array are one record and one line; only -r makes rows of them, and a
+// heterogeneous job has one for each component (derived_rows.h).
 #include <poll.h>
 #include <pwd.h>
-#include <time.h>
 
 #include <algorithm>
 #include <cstdio>
-#include <map>
-#include <numeric>
 #include <set>
-#include <tuple>
 
 #include "clients/slurm/command.h"
+#include "clients/slurm/derived_rows.h"
+#include "clients/slurm/fleet_view.h"
 #include "clients/slurm/slurm_time.h"
 #include "clients/slurm/squeue_fields.h"
 #include "clients/slurm/squeue_json.h"
 #include "clients/slurm/squeue_options.h"
+#include "clients/slurm/json_document.h"
+#include "clients/slurm/squeue_steps.h"
+#include "schedd/text/lenient.h"
 
 namespace muster::slurm {
 namespace {
 
 constexpr std::size_t kFlushBytes = 1 << 20;
-// The longest list of array tasks in an id; SLURM_BITSTR_LEN changes it.
-constexpr std::size_t kArrayTextLimit = 64;
+// True if the list is empty or the job asks for one of its licences ("name[@host][:count]").
+bool HasLicense(const std::vector<std::string>& wanted, std::string_view licenses) {
+  if (wanted.empty()) return true;
+  for (const std::string& license : SplitList(licenses)) {
+    if (PassesFilter(wanted, license.substr(0, license.find_first_of(":@=")))) return true;
+  }
+  return false;
+}
 
 // True if all filters match the row.
 bool Shown(const SqueueOptions& options, const JobRow& row, const std::string& default_ns) {
   return ShowsState(options, row.state) && PassesFilter(options.users, row.user) &&
          PassesFilter(options.names, row.name) &&
          PassesFilter(options.accounts, row.cluster_queue) &&
-         PassesFilter(options.qos, row.priority_class) &&
-         PassesFilter(options.nodes, row.cluster) &&
+         PassesFilter(options.qos, QosOf(row)) && OnNodes(options.nodes, row) &&
+         PassesFilter(options.reservations, row.extra->reservation) &&
+         HasLicense(options.licenses, row.extra->licenses) && InClusters(options.clusters, row) &&
          InPartitions(options.partitions, row, default_ns);
 }
 
 // True if any state of an ended job is asked for; only then the server's list includes ended jobs.
 bool ShowsEnded(const SqueueOptions& options) {
-  return ShowsState(options, State::kCompleted) || ShowsState(options, State::kFailed) ||
-         ShowsState(options, State::kCancelled) || ShowsState(options, State::kTimeout) ||
-         ShowsState(options, State::kOutOfMemory);
+  for (int state = 0; state <= static_cast<int>(State::kCompleting); ++state) {
+    const State one = static_cast<State>(state);
+    if (IsOver(one) && ShowsState(options, one)) return true;
+  }
+  return false;
 }
 
 // The members of a job view that columns, filters and order need, as the value of `?fields=`. A
 // view with all members is three times as long.
 std::string WantedMembers(const SqueueOptions& options) {
-  std::set<std::string> wanted = {"id", "state", "reason"};
+  std::set<std::string> wanted = {"id", "state", "reason", "stopping", "batch"};
   const auto add = [&](std::string_view members) {
     for (std::string& member : SplitList(members)) wanted.insert(std::move(member));
   };
-  if (!options.one_line_per_task && !options.steps) add("batch");
+  if (options.steps)
+    add("user,queue,namespace,startTime,timeLimitSeconds,cluster,nodeList,podSets,name,"
+        "displayName");
   if (!options.users.empty()) add("user");
   if (!options.names.empty()) add("name,displayName");
   if (!options.accounts.empty()) add("clusterQueue");
   if (!options.qos.empty()) add("priorityClass");
-  if (!options.nodes.empty()) add("cluster");
+  if (!options.nodes.empty()) add("cluster,nodeList");
+  if (options.clusters.chosen) add("cluster");
   if (!options.partitions.empty()) add("namespace,queue");
-  for (const Column& column : options.format.columns) add(SqueueMembers(column.field));
-  for (const SortKey& key : options.sort) add(SqueueMembers(key.field));
+  if (!options.steps) {
+    for (const Column& column : options.format.columns) add(SqueueMembers(column.field));
+    for (const SortKey& key : options.sort) add(SqueueMembers(key.field));
+  }
   std::string list;
   for (const std::string& member : wanted) list += (list.empty() ? "" : ",") + member;
   return list;
@@ -70,7 +86,7 @@ std::string WantedMembers(const SqueueOptions& options) {
 // only one user and one partition.
 client::Query ServerFilters(const SqueueOptions& options, const std::string& default_ns) {
   client::Query query;
-  if (!options.json) query.Add("fields", WantedMembers(options));
+  if (!options.json && !options.yaml) query.Add("fields", WantedMembers(options));
   if (options.users.size() == 1) query.Add("user", options.users[0]);
   if (options.partitions.size() == 1) {
     const Partition partition = SplitPartition(options.partitions[0], default_ns);
@@ -115,7 +131,7 @@ int CompareBy(std::size_t field, const JobRow& a, const JobRow& b, const RowCont
   if (field == kState) return CompareNumber(static_cast<int>(a.state), static_cast<int>(b.state));
   static const std::size_t kShare = *SqueueFieldByLetter('p');
   if (field == kPriority || field == kShare)
-    return CompareNumber(a.held ? 0 : a.priority, b.held ? 0 : b.priority);
+    return CompareNumber(ShownPriority(a), ShownPriority(b));
   if (field == kPartition) {
     const int by_queue = CompareText(a.queue, b.queue);
     return by_queue != 0 ? by_queue : CompareText(a.ns, b.ns);
@@ -137,84 +153,29 @@ void Sort(const SqueueOptions& options, const RowContext& context,
       const int order = CompareBy(key.field, *a, *b, context, &one, &two);
       if (order != 0) return key.descending ? order > 0 : order < 0;
     }
-    return a->id < b->id;
+    if (a->id != b->id) return a->id < b->id;
+    return a->het_offset != b->het_offset ? a->het_offset < b->het_offset
+                                          : a->array_task_id < b->array_task_id;
   };
   if (!std::is_sorted(rows->begin(), rows->end(), before))
     std::sort(rows->begin(), rows->end(), before);
 }
 
-// "0-3,7": sorted task numbers as ranges.
-std::string Ranges(const std::vector<std::int32_t>& tasks) {
-  std::string out;
-  for (std::size_t i = 0; i < tasks.size();) {
-    std::size_t last = i;
-    while (last + 1 < tasks.size() && tasks[last + 1] == tasks[last] + 1) ++last;
-    if (!out.empty()) out.push_back(',');
-    out += std::to_string(tasks[i]);
-    if (last > i) out += "-" + std::to_string(tasks[last]);
-    i = last + 1;
-  }
-  return out;
-}
-
-// The id cell of a line that stands for several pending tasks of an array: "36_[3-20]".
-std::string ArrayText(const JobRow& row, const std::vector<std::int32_t>& tasks) {
-  std::string list = Ranges(tasks);
-  std::size_t limit = kArrayTextLimit;
-  const auto asked = ParseCount(client::ProcessEnv("SLURM_BITSTR_LEN"));
-  // SLURM_BITSTR_LEN=0 means the whole list.
-  if (asked) limit = static_cast<std::size_t>(*asked);
-  if (limit != 0 && list.size() > limit) list = list.substr(0, limit) + "...";
-  return std::to_string(row.array_job_id) + "_[" + list + "]";
-}
-
-// Groups the pending tasks of each array by reason and hold, keeps the first row of each group and
-// removes the others. Returns the id cells of the rows that are kept.
-std::map<const JobRow*, std::string> FoldArrays(std::vector<const JobRow*>* rows) {
-  std::map<std::tuple<std::int64_t, std::string_view, bool>, std::vector<const JobRow*>> groups;
-  for (const JobRow* row : *rows) {
-    if (row->array_job_id == 0 || row->state != State::kPending) continue;
-    groups[{row->array_job_id, row->reason, row->held}].push_back(row);
-  }
-  std::map<const JobRow*, std::string> texts;
-  if (groups.empty()) return texts;
-  for (auto& [key, group] : groups) {
-    std::vector<std::int32_t> tasks;
-    for (const JobRow* row : group) tasks.push_back(row->array_task_id);
-    std::sort(tasks.begin(), tasks.end());
-    texts[group.front()] = ArrayText(*group.front(), tasks);
-  }
-  std::erase_if(*rows, [&](const JobRow* row) {
-    return row->array_job_id != 0 && row->state == State::kPending && !texts.contains(row);
-  });
-  return texts;
-}
-
 void AppendHeader(const SqueueOptions& options, std::string* out) {
-  static const std::size_t kId = *SqueueFieldByLetter('i');
-  for (const Column& column : options.format.columns) {
-    const bool step_id = options.steps && column.field == kId;
-    AppendCell(column, step_id ? "STEPID" : SqueueHeader(column.field), out);
-  }
+  for (const Column& column : options.format.columns)
+    AppendCell(column, SqueueHeader(column.field), out);
   *out += options.format.after;
   out->push_back('\n');
 }
 
 // Flushes the buffer whenever it has a megabyte.
-void PrintTable(const SqueueOptions& options, std::vector<const JobRow*> rows, RowContext context) {
-  std::map<const JobRow*, std::string> texts;
-  if (!options.one_line_per_task && !options.steps) texts = FoldArrays(&rows);
+void PrintTable(const SqueueOptions& options, std::vector<const JobRow*> rows,
+                const RowContext& context) {
   Sort(options, context, &rows);
   std::string out, scratch;
   out.reserve(kFlushBytes + 4096);
-  context.step_line = options.steps;
   if (!options.no_header) AppendHeader(options, &out);
   for (const JobRow* row : rows) {
-    context.array_text = {};
-    if (!texts.empty()) {
-      const auto text = texts.find(row);
-      if (text != texts.end()) context.array_text = text->second;
-    }
     for (const Column& column : options.format.columns) {
       AppendCell(column, SqueueCell(column.field, *row, context, &scratch), &out);
     }
@@ -228,9 +189,72 @@ void PrintTable(const SqueueOptions& options, std::vector<const JobRow*> rows, R
   WriteOut(out);
 }
 
+// The sentence for a host of -w that is neither a member nor a host of any job; "" if all are.
+client::Outcome<std::string> UnknownNode(client::ApiClient& api, const SqueueOptions& options,
+                                         const std::vector<JobRow>& rows) {
+  if (options.nodes.empty()) return std::string();
+  const client::Outcome<std::vector<NodeInfo>> members = FetchMembers(api);
+  if (!members.ok()) return members.failure();
+  for (const std::string& node : options.nodes) {
+    const bool known = std::any_of(members->begin(), members->end(),
+                                   [&](const NodeInfo& one) { return one.name == node; }) ||
+                       std::any_of(rows.begin(), rows.end(),
+                                   [&](const JobRow& row) { return OnNodes({node}, row); });
+    if (!known) return "Invalid node name " + node;
+  }
+  return std::string();
+}
+
+// For --start: when the server expects the first jobs of the queue to start. Each estimate is a
+// request, so only some are asked for; the others show N/A.
+void EstimateStarts(client::ApiClient& api, const std::vector<const JobRow*>& rows,
+                    JobList* list) {
+  constexpr std::size_t kEstimates = 64;
+  std::size_t asked = 0;
+  for (const JobRow* shown : rows) {
+    JobRow& row = list->rows()[static_cast<std::size_t>(shown - list->rows().data())];
+    if (!StartTime(row).empty() || row.held) continue;
+    if (++asked > kEstimates) return;
+    const auto answer = api.Get(client::JobPath(std::to_string(row.id)) + "/explain");
+    if (!answer.ok()) continue;
+    row.estimated_start = list->arena().Keep(TextAt(*answer, {"estimatedStart", "latest"}));
+  }
+}
+
+// Prints the rows as one table.
+client::Outcome<Done> PrintRows(client::ApiClient& api, const SqueueOptions& options,
+                                const std::vector<const JobRow*>& rows,
+                                const RowContext& context) {
+  if (options.steps) return PrintSteps(api, options, rows, context);
+  PrintTable(options, rows, context);
+  return Done{};
+}
+
+// With -M one table for each cluster, below its name.
+client::Outcome<Done> PrintAll(client::ApiClient& api, const SqueueOptions& options,
+                               const std::vector<const JobRow*>& rows,
+                               const RowContext& context) {
+  if (!options.clusters.chosen) return PrintRows(api, options, rows, context);
+  for (std::size_t i = 0; i < options.clusters.names.size(); ++i) {
+    std::vector<const JobRow*> its;
+    for (const JobRow* row : rows) {
+      if (InCluster(options.clusters, i, *row)) its.push_back(row);
+    }
+    if (!options.no_header) WriteOut("CLUSTER: " + options.clusters.names[i] + "\n");
+    const client::Outcome<Done> printed = PrintRows(api, options, its, context);
+    if (!printed.ok()) return printed;
+    if (!options.no_header && i + 1 < options.clusters.names.size()) WriteOut("\n");
+  }
+  return Done{};
+}
+
 // Prints one table, or one JSON document; gives the exit status.
 int ShowOnce(client::ApiClient& api, SqueueOptions options) {
   JobList list;
+  const client::Outcome<std::string> refused = ResolveClusters(api, &options.clusters);
+  if (!refused.ok())
+    return Fail(kSqueue, "slurm_load_jobs error: " + FailureText(refused.failure()));
+  if (!refused->empty()) return Fail(kSqueue, *refused);
   const client::Outcome<Done> fetched =
       options.by_job && !options.jobs.empty()
           ? FetchSpecs(api, options.jobs, &list)
@@ -243,24 +267,33 @@ int ShowOnce(client::ApiClient& api, SqueueOptions options) {
     std::fprintf(stderr, "slurm_load_jobs error: Invalid job id specified\n");
     return ErrorExit(kExitRefused);
   }
+  const client::Outcome<std::string> unknown = UnknownNode(api, options, list.rows());
+  if (!unknown.ok())
+    return Fail(kSqueue, "slurm_load_jobs error: " + FailureText(unknown.failure()));
+  if (!unknown->empty()) return Fail(kSqueue, *unknown);
   if (!options.me) CheckUsers(&options, list.rows());
   std::vector<const JobRow*> rows;
   rows.reserve(list.rows().size());
   for (const JobRow& row : list.rows()) {
     if (Shown(options, row, api.settings().ns)) rows.push_back(&row);
   }
+  if (options.start) EstimateStarts(api, rows, &list);
+  DerivedRows derived(list.arena());
+  derived.Expand(options.one_line_per_task, options.jobs, &rows);
   RowContext context;
   context.default_ns = api.settings().ns;
   context.time_format = client::ProcessEnv("SLURM_TIME_FORMAT");
   context.now = WallSeconds();
   context.no_convert = options.no_convert;
-  if (options.json) {
-    Sort(options, context, &rows);
-    WriteOut(SqueueJson(rows, context));
-  } else {
-    PrintTable(options, std::move(rows), context);
+  if (options.json || options.yaml) {
+    if (!options.steps) Sort(options, context, &rows);
+    const std::string document = SqueueJson(rows, context, "squeue");
+    WriteOut(options.json ? document : YamlOf(document));
+    return 0;
   }
-  return 0;
+  const client::Outcome<Done> printed = PrintAll(api, options, rows, context);
+  if (printed.ok()) return 0;
+  return Fail(kSqueue, "slurm_get_job_steps error: " + FailureText(printed.failure()));
 }
 
 }  // namespace
@@ -283,7 +316,8 @@ int RunSqueue(int argc, char** argv) {
   }
   for (;;) {
     const bool dated =
-        (options.long_form || options.every_s != 0) && !options.no_header && !options.json;
+        (options.long_form || options.every_s != 0) && !options.no_header && !options.json &&
+        !options.yaml;
     if (dated) WriteOut(FormatTime(WallSeconds(), "%a %b %d %H:%M:%S %Y\n"));
     exit = ShowOnce(api, options);
     if (options.every_s == 0) return exit;

@@ -6,16 +6,18 @@
 // Muster has nothing for shows Slurm's word for none.
 #include "clients/slurm/squeue_fields.h"
 
+#include <grp.h>
 #include <pwd.h>
-#include <strings.h>
 
 #include <charconv>
 #include <cstdio>
 #include <iterator>
 
 #include "clients/slurm/command.h"
+#include "clients/slurm/hostlist.h"
 #include "clients/slurm/same_word.h"
 #include "clients/slurm/slurm_time.h"
+#include "clients/slurm/task_ranges.h"
 #include "schedd/base/saturating.h"
 
 namespace muster::slurm {
@@ -47,17 +49,27 @@ std::string_view Number(std::int64_t number, std::string* scratch) {
 
 std::string_view OrNull(std::string_view text) { return text.empty() ? kNull : text; }
 
-// "12", "12_3" for a task of an array, or the text of a line that stands for several tasks.
-std::string_view Id(const JobRow& row, const RowContext& context, std::string* out) {
-  if (!context.array_text.empty()) return context.array_text;
-  if (row.array_job_id == 0) {
-    AppendNumber(row.id, out);
-  } else {
-    AppendNumber(row.array_job_id, out);
+// "12", "12_3" for a task of an array, "12_[3-20%2]" for the waiting ones, "12+1" for a component.
+std::string_view Id(const JobRow& row, const RowContext&, std::string* out) {
+  AppendNumber(row.array_job_id == 0 ? row.id : row.array_job_id, out);
+  if (row.het_offset >= 0) {
+    out->push_back('+');
+    AppendNumber(row.het_offset, out);
+  } else if (IsArrayRecord(row)) {
+    out->push_back('_');
+    out->append(ShownTasks(row.extra->waiting_tasks, row.extra->task_throttle));
+  } else if (row.array_job_id != 0) {
     out->push_back('_');
     AppendNumber(row.array_task_id, out);
   }
-  if (context.step_line) out->append(".batch");
+  return *out;
+}
+
+std::string_view TaskId(const JobRow& row, const RowContext&, std::string* out) {
+  if (row.array_job_id == 0) return kNotKnown;
+  if (!IsArrayRecord(row)) return Number(row.array_task_id, out);
+  *out = ShownTasks(row.extra->waiting_tasks, row.extra->task_throttle);
+  if (out->starts_with('[')) *out = out->substr(1, out->size() - 2);
   return *out;
 }
 
@@ -71,18 +83,15 @@ std::string_view Time(std::string_view stamp, const RowContext& context, std::st
 // The end, or for a running job with a time limit the time when the limit ends it.
 std::string_view End(const JobRow& row, const RowContext& context, std::string* out) {
   if (!row.end_time.empty()) return Time(row.end_time, context, out);
-  if (row.state != State::kRunning || row.time_limit_s == 0) return kNotKnown;
+  if (!HasNodes(row.state) || row.start_time.empty() || row.time_limit_s == 0) return kNotKnown;
   *out =
       FormatTime(SaturatingAdd(ParseStamp(row.start_time), row.time_limit_s), context.time_format);
   return *out;
 }
 
-// The node for jobs that have one or had one, else the reason in parentheses.
+// The hosts for jobs that have some or had some, else the reason in parentheses.
 std::string_view NodesOrReason(const JobRow& row, const RowContext&, std::string* out) {
-  if (row.state == State::kRunning || row.state == State::kConfiguring ||
-      row.state == State::kCompleted) {
-    return row.cluster;
-  }
+  if (HasNodes(row.state) || row.state == State::kCompleted) return HostsOf(row);
   out->push_back('(');
   out->append(SlurmReason(row));
   out->push_back(')');
@@ -91,7 +100,16 @@ std::string_view NodesOrReason(const JobRow& row, const RowContext&, std::string
 
 // Empty for pending jobs, also for those that ran before.
 std::string_view Nodes(const JobRow& row, const RowContext&, std::string*) {
-  return row.state == State::kPending ? std::string_view() : row.cluster;
+  return IsPending(row.state) ? std::string_view() : HostsOf(row);
+}
+
+// The host that runs the script: the first one.
+std::string_view BatchHost(const JobRow& row, const RowContext&, std::string* out) {
+  if (IsPending(row.state) || HostsOf(row).empty()) return "n/a";
+  const std::string_view hosts = HostsOf(row);
+  if (hosts.find_first_of("[,") == std::string_view::npos) return hosts;
+  *out = FirstHost(hosts);
+  return *out;
 }
 
 std::string_view Limit(const JobRow& row, const RowContext&, std::string* out) {
@@ -105,15 +123,23 @@ std::string_view Left(const JobRow& row, const RowContext& context, std::string*
   return AppendShortDuration(row.time_limit_s - ElapsedSeconds(row, context.now), out), *out;
 }
 
-// Memory for one node: what a script asked for, else the average of the pods. Whole gigabytes are
-// shown as such.
-std::string_view Memory(const JobRow& row, const RowContext& context, std::string* out) {
-  std::int64_t mb = row.memory_per_node_mb;
-  if (mb == 0 && row.pods > 0) mb = row.memory_bytes / row.pods >> 20;
-  if (mb != 0 && mb % 1024 == 0 && !context.no_convert)
-    return AppendNumber(mb / 1024, out), out->push_back('G'), *out;
+void AppendMegabytes(std::int64_t mb, bool no_convert, std::string* out) {
+  if (mb != 0 && mb % 1024 == 0 && !no_convert) {
+    AppendNumber(mb / 1024, out);
+    out->push_back('G');
+    return;
+  }
   AppendNumber(mb, out);
   if (mb != 0) out->push_back('M');
+}
+
+// Memory for one node or, if it was asked for so, for one CPU: what a script asked for, else the
+// average of the pods. Whole gigabytes are shown as such.
+std::string_view Memory(const JobRow& row, const RowContext& context, std::string* out) {
+  std::int64_t mb = row.extra->memory_per_cpu_mb;
+  if (mb == 0) mb = row.memory_per_node_mb;
+  if (mb == 0 && row.pods > 0) mb = row.memory_bytes / row.pods >> 20;
+  AppendMegabytes(mb, context.no_convert, out);
   return *out;
 }
 
@@ -132,158 +158,257 @@ std::string_view TresPerNode(const JobRow& row, const RowContext&, std::string* 
 std::string_view Tres(const JobRow& row, const RowContext&, std::string* out) {
   out->append("cpu=");
   AppendNumber(CpuCount(row), out);
-  out->append(",mem=");
-  AppendNumber(row.memory_bytes >> 20, out);
-  out->append("M,node=");
+  if (row.memory_bytes != 0) {
+    out->append(",mem=");
+    AppendMegabytes(row.memory_bytes >> 20, false, out);
+  }
+  out->append(",node=");
   AppendNumber(NodeCount(row), out);
+  out->append(",billing=");
+  AppendNumber(CpuCount(row), out);
   if (row.gpus != 0) out->append(",gres/gpu="), AppendNumber(row.gpus, out);
   return *out;
 }
 
-std::string_view Uid(const JobRow& row, const RowContext&, std::string* out) {
-  // Rows of the same user often follow each other, so the last look-up is remembered. 65534 is
-  // "nobody", for a user that this host does not know.
-  static thread_local std::string last_user;
-  static thread_local std::int64_t last_uid = 0;
-  if (last_user != row.user) {
-    last_user = row.user;
-    const struct passwd* entry = ::getpwnam(last_user.c_str());
-    last_uid = entry == nullptr ? 65534 : entry->pw_uid;
-  }
-  return Number(last_uid, out);
+// The account of a user of this host. Rows of the same user often follow each other, so the last
+// look-up is remembered. 65534 is "nobody", for a user that this host does not know.
+struct HostAccount {
+  std::string user, group;
+  std::int64_t uid = 0, gid = 0;
+};
+const HostAccount& AccountOf(const JobRow& row) {
+  static thread_local HostAccount last;
+  if (last.user == row.user && !last.group.empty()) return last;
+  last.user = row.user;
+  const struct passwd* entry = ::getpwnam(last.user.c_str());
+  last.uid = entry == nullptr ? 65534 : entry->pw_uid;
+  last.gid = entry == nullptr ? 65534 : entry->pw_gid;
+  const struct group* group = ::getgrgid(static_cast<gid_t>(last.gid));
+  last.group = group == nullptr ? "nogroup" : group->gr_name;
+  return last;
 }
 
-constexpr QueueField kQueueFields[] =
-    {
-        {'i', "JobArrayID", "JOBID", "id,batch", Id},
-        {'A', "JobID", "JOBID", "id",
-         [](const JobRow& r, const RowContext&, std::string* s) { return Number(r.id, s); }},
-        {'F', "ArrayJobID", "ARRAY_JOB_ID", "id,batch",
-         [](const JobRow& r, const RowContext&,
-            std::string* s) { return Number(r.array_job_id != 0 ? r.array_job_id : r.id, s); }},
-        {'K', "ArrayTaskID", "ARRAY_TASK_ID", "batch",
-         [](const JobRow& r, const RowContext& c, std::string* s) -> std::string_view {
-           if (r.array_job_id == 0) return kNotKnown;
-           const std::size_t split = c.array_text.find('_');
-           if (split != std::string_view::npos) {
-             std::string_view tasks = c.array_text.substr(split + 1);
-             return tasks.starts_with('[') ? tasks.substr(1, tasks.size() - 2) : tasks;
-           }
-           return Number(r.array_task_id, s);
-         }},
-        {'j', "Name", "NAME", "name,displayName",
-         [](const JobRow& r, const RowContext&, std::string*) { return r.name; }},
-        {'u', "UserName", "USER", "user",
-         [](const JobRow& r, const RowContext&, std::string*) { return r.user; }},
-        {'U', "UserID", "UID", "user", Uid},
-        {'a', "Account", "ACCOUNT", "clusterQueue",
-         [](const JobRow& r, const RowContext&, std::string*) { return OrNull(r.cluster_queue); }},
-        {'P', "Partition", "PARTITION", "queue,namespace",
-         [](const JobRow& r, const RowContext& c,
-            std::string* s) { return PartitionOf(r, c.default_ns, s); }},
-        {'q', "QOS", "QOS", "priorityClass",
-         [](const JobRow& r, const RowContext&, std::string*) { return OrNull(r.priority_class); }},
-        {'t', "StateCompact", "ST", "",
-         [](const JobRow& r, const RowContext&, std::string*) { return CompactName(r.state); }},
-        {'T', "State", "STATE", "",
-         [](const JobRow& r, const RowContext&, std::string*) { return LongName(r.state); }},
-        {'r', "Reason", "REASON", "",
-         [](const JobRow& r, const RowContext&, std::string*) { return SlurmReason(r); }},
-        {'R', "ReasonList", "NODELIST(REASON)", "cluster", NodesOrReason},
-        {'N', "NodeList", "NODELIST", "cluster", Nodes},
-        {'B', "BatchHost", "EXEC_HOST", "cluster",
-         [](const JobRow& r, const RowContext& c, std::string* s) -> std::string_view {
-           const std::string_view node = Nodes(r, c, s);
-           return node.empty() ? "n/a" : node;
-         }},
-        {'D', "NumNodes", "NODES", "podSets,batch",
-         [](const JobRow& r, const RowContext&, std::string* s) {
-  return Number(NodeCount(r), s);
-         }},
-        {'C', "NumCPUs", "CPUS", "podSets",
-         [](const JobRow& r, const RowContext&, std::string* s) { return Number(CpuCount(r), s); }},
-        {0, "NumTasks", "TASKS", "podSets,batch",
-         [](const JobRow& r, const RowContext&,
-            std::string* s) { return Number(r.is_batch ? r.tasks : r.pods, s); }},
-        {'c', "MinCPUs", "MIN_CPUS", "batch",
-         [](const JobRow& r, const RowContext&,
-            std::string* s) { return Number(r.cpus_per_task > 0 ? r.cpus_per_task : 1, s); }},
-        {'m', "MinMemory", "MIN_MEMORY", "podSets,batch", Memory},
-        {'b', "tres-per-node", "TRES_PER_NODE", "podSets,batch", TresPerNode},
-        {0, "gres", "GRES", "podSets,batch", TresPerNode},
-        {0, "tres", "TRES", "podSets,batch", Tres},
-        {0, "tres-alloc", "TRES_ALLOC", "podSets,batch",
-         [](const JobRow& r, const RowContext& c, std::string* s) -> std::string_view {
-           return r.state == State::kPending ? kNotKnown : Tres(r, c, s);
-         }},
-        {'M', "TimeUsed", "TIME", "startTime,endTime",
-         [](const JobRow& r, const RowContext& c, std::string* s) -> std::string_view {
-           if (r.start_time.empty()) return "0:00";
-           return AppendShortDuration(ElapsedSeconds(r, c.now), s), *s;
-         }},
-        {'l', "TimeLimit", "TIME_LIMIT", "timeLimitSeconds", Limit},
-        {'L', "TimeLeft", "TIME_LEFT", "timeLimitSeconds,startTime,endTime", Left},
-        {'S', "StartTime", "START_TIME", "startTime,requeueAt",
-         [](const JobRow& r, const RowContext& c,
-            std::string* s) { return Time(StartTime(r), c, s); }},
-        {'e', "EndTime", "END_TIME", "endTime,timeLimitSeconds,startTime", End},
-        {'V', "SubmitTime", "SUBMIT_TIME", "submitTime",
-         [](const JobRow& r, const RowContext& c,
-            std::string* s) { return Time(r.submit_time, c, s); }},
-        {0, "EligibleTime", "ELIGIBLE_TIME", "submitTime,requeueAt",
-         [](const JobRow& r, const RowContext& c, std::string* s) {
-  return r.held ? kNotKnown : Time(EligibleTime(r), c, s);
-         }},
-                     {0, "PendingTime", "PENDING_TIME", "submitTime,startTime",
-                      [](const JobRow& r, const RowContext& c, std::string* s) {
-  const std::int64_t until = r.start_time.empty() ? c.now : ParseStamp(r.start_time);
-  return Number(until - ParseStamp(r.submit_time), s);
-                      }},
-    {'Q', "Priority", "PRIORITY", "priority",
-     [](const JobRow& r, const RowContext&, std::string* s) {
-  return Number(r.held ? 0 : r.priority, s);
+// The exit as the status word of wait().
+std::int64_t WaitStatus(const JobRow& row) {
+  const SlurmExit exit = ExitOf(row);
+  return exit.code * 256 + exit.signal;
+}
+
+using QueueRow = const JobRow&;
+using QueueContext = const RowContext&;
+using QueueOut = std::string*;
+
+// The cell of a field that never has another value here.
+template <const char* kText>
+std::string_view Always(QueueRow, QueueContext, QueueOut) {
+  return kText;
+}
+constexpr char kTextNull[] = "(null)", kTextNone[] = "N/A", kTextZero[] = "0", kTextStar[] = "*",
+               kTextEmpty[] = "", kTextNa[] = "NA", kTextOrigin[] = "NONE", kTextSct[] = "*:*:*",
+               kTextNoTime[] = "0:00";
+
+// A text of the row, or Slurm's word for none.
+template <auto kMember>
+std::string_view RowText(QueueRow row, QueueContext, QueueOut) {
+  return OrNull(row.*kMember);
+}
+template <auto kMember>
+std::string_view ExtraTextCell(QueueRow row, QueueContext, QueueOut) {
+  return OrNull(row.extra->*kMember);
+}
+// A number that N/A stands for if it was not given.
+template <auto kMember>
+std::string_view ExtraNumberCell(QueueRow row, QueueContext, QueueOut out) {
+  const std::int64_t number = row.extra->*kMember;
+  return number == 0 ? kNotKnown : Number(number, out);
+}
+
+std::string_view PriorityCell(QueueRow row, QueueContext, QueueOut out) { return Number(ShownPriority(row), out); }
+
+constexpr QueueField kQueueFields[] = {
+    {'i', "JobArrayID", "JOBID", "id,batch", Id},
+    {'A', "JobID", "JOBID", "id", [](QueueRow r, QueueContext, QueueOut s) { return Number(r.id, s); }},
+    {'F', "ArrayJobID", "ARRAY_JOB_ID", "id,batch",
+     [](QueueRow r, QueueContext, QueueOut s) { return Number(r.array_job_id != 0 ? r.array_job_id : r.id, s); }},
+    {'K', "ArrayTaskID", "ARRAY_TASK_ID", "batch", TaskId},
+    {'j', "Name", "NAME", "name,displayName", [](QueueRow r, QueueContext, QueueOut) { return r.name; }},
+    {'u', "UserName", "USER", "user", [](QueueRow r, QueueContext, QueueOut) { return r.user; }},
+    {'U', "UserID", "UID", "user",
+     [](QueueRow r, QueueContext, QueueOut s) { return Number(AccountOf(r).uid, s); }},
+    {'g', "GroupName", "GROUP", "user",
+     [](QueueRow r, QueueContext, QueueOut) { return std::string_view(AccountOf(r).group); }},
+    {'G', "GroupID", "GROUP", "user",
+     [](QueueRow r, QueueContext, QueueOut s) { return Number(AccountOf(r).gid, s); }},
+    {'a', "Account", "ACCOUNT", "clusterQueue", RowText<&JobRow::cluster_queue>},
+    {'P', "Partition", "PARTITION", "queue,namespace",
+     [](QueueRow r, QueueContext c, QueueOut s) { return PartitionOf(r, c.default_ns, s); }},
+    {'q', "QOS", "QOS", "priorityClass", [](QueueRow r, QueueContext, QueueOut) { return QosOf(r); }},
+    {'t', "StateCompact", "ST", "", [](QueueRow r, QueueContext, QueueOut) { return CompactName(r.state); }},
+    {'T', "State", "STATE", "", [](QueueRow r, QueueContext, QueueOut) { return LongName(r.state); }},
+    {'r', "Reason", "REASON", "", [](QueueRow r, QueueContext, QueueOut) { return SlurmReason(r); }},
+    {'R', "ReasonList", "NODELIST(REASON)", "cluster,nodeList", NodesOrReason},
+    {'N', "NodeList", "NODELIST", "cluster,nodeList", Nodes},
+    {0, "Nodes", "NODELIST", "cluster,nodeList", Nodes},
+    {'B', "BatchHost", "EXEC_HOST", "cluster,nodeList", BatchHost},
+    {'D', "NumNodes", "NODES", "podSets,batch",
+     [](QueueRow r, QueueContext, QueueOut s) { return Number(NodeCount(r), s); }},
+    {'C', "NumCPUs", "CPUS", "podSets",
+     [](QueueRow r, QueueContext, QueueOut s) { return Number(CpuCount(r), s); }},
+    {0, "NumTasks", "TASKS", "podSets,batch",
+     [](QueueRow r, QueueContext, QueueOut s) { return Number(r.is_batch ? r.tasks : r.pods, s); }},
+    {'c', "MinCPUs", "MIN_CPUS", "batch",
+     [](QueueRow r, QueueContext, QueueOut s) { return Number(r.cpus_per_task > 0 ? r.cpus_per_task : 1, s); }},
+    {0, "cpus-per-task", "CPUS_PER_TASK", "batch",
+     [](QueueRow r, QueueContext, QueueOut s) { return Number(r.cpus_per_task > 0 ? r.cpus_per_task : 1, s); }},
+    {'m', "MinMemory", "MIN_MEMORY", "podSets,batch", Memory},
+    {'d', "MinTmpDisk", "MIN_TMP_DISK", "", Always<kTextZero>},
+    {'b', "tres-per-node", "TRES_PER_NODE", "podSets,batch", TresPerNode},
+    {0, "gres", "GRES", "podSets,batch", TresPerNode},
+    {0, "tres", "TRES", "podSets,batch", Tres},
+    {0, "tres-alloc", "TRES_ALLOC", "podSets,batch",
+     [](QueueRow r, QueueContext c, QueueOut s) { return IsPending(r.state) ? kNotKnown : Tres(r, c, s); }},
+    {0, "tres-per-job", "TRES_PER_JOB", "", Always<kTextNone>},
+    {0, "tres-per-socket", "TRES_PER_SOCKET", "", Always<kTextNone>},
+    {0, "tres-per-step", "TRES_PER_STEP", "", Always<kTextNone>},
+    {0, "tres-per-task", "TRES_PER_TASK", "", Always<kTextNone>},
+    {0, "tres-bind", "TRES_BIND", "", Always<kTextNone>},
+    {0, "tres-freq", "TRES_FREQ", "", Always<kTextNone>},
+    {0, "cpus-per-tres", "CPUS_PER_TRES", "", Always<kTextNone>},
+    {0, "mem-per-tres", "MEM_PER_TRES", "", Always<kTextNone>},
+    {'M', "TimeUsed", "TIME", "startTime,endTime",
+     [](QueueRow r, QueueContext c, QueueOut s) -> std::string_view {
+       if (r.start_time.empty()) return "0:00";
+       return AppendShortDuration(ElapsedSeconds(r, c.now), s), *s;
      }},
+    {'l', "TimeLimit", "TIME_LIMIT", "timeLimitSeconds", Limit},
+    {'L', "TimeLeft", "TIME_LEFT", "timeLimitSeconds,startTime,endTime", Left},
+    {0, "MinTime", "TIME_MIN", "batch",
+     [](QueueRow r, QueueContext, QueueOut s) -> std::string_view {
+       if (r.extra->time_min_s == 0) return kNotKnown;
+       return AppendShortDuration(r.extra->time_min_s, s), *s;
+     }},
+    {'S', "StartTime", "START_TIME", "startTime,requeueAt",
+     [](QueueRow r, QueueContext c, QueueOut s) { return Time(StartTime(r), c, s); }},
+    {'e', "EndTime", "END_TIME", "endTime,timeLimitSeconds,startTime", End},
+    {'V', "SubmitTime", "SUBMIT_TIME", "submitTime",
+     [](QueueRow r, QueueContext c, QueueOut s) { return Time(r.submit_time, c, s); }},
+    {0, "EligibleTime", "ELIGIBLE_TIME", "submitTime,requeueAt",
+     [](QueueRow r, QueueContext c, QueueOut s) { return r.held ? kNotKnown : Time(EligibleTime(r), c, s); }},
+    {0, "AccrueTime", "ACCRUE_TIME", "submitTime,requeueAt",
+     [](QueueRow r, QueueContext c, QueueOut s) { return r.held ? kNotKnown : Time(EligibleTime(r), c, s); }},
+    {0, "Deadline", "DEADLINE", "batch",
+     [](QueueRow r, QueueContext c, QueueOut s) -> std::string_view {
+       return r.extra->deadline.empty() ? "NONE" : Time(r.extra->deadline, c, s);
+     }},
+    {0, "PendingTime", "PENDING_TIME", "submitTime,startTime",
+     [](QueueRow r, QueueContext c, QueueOut s) {
+       const std::int64_t until = r.start_time.empty() ? c.now : ParseStamp(r.start_time);
+       return Number(until - ParseStamp(r.submit_time), s);
+     }},
+    {0, "LastSchedEval", "LAST_SCHED_EVAL", "", Always<kTextNone>},
+    {0, "PreemptTime", "PREEMPT_TIME", "", Always<kTextNone>},
+    {0, "ResizeTime", "RESIZE_TIME", "", Always<kTextNone>},
+    {0, "DelayBoot", "DELAY_BOOT", "", Always<kTextNoTime>},
+    {'Q', "Priority", "PRIORITY", "priority", PriorityCell},
+    {0, "PriorityLong", "PRIORITY", "priority", PriorityCell},
     {'p', "PriorityFloat", "PRIORITY", "priority",
-     [](const JobRow& r, const RowContext&, std::string* s) -> std::string_view {
+     [](QueueRow r, QueueContext, QueueOut s) -> std::string_view {
        // Slurm shows the priority as a share of the 32-bit range.
        char text[40];
        std::snprintf(text, sizeof(text), "%.14f",
-                     r.held ? 0.0 : static_cast<double>(r.priority) / 4294967295.0);
+                     static_cast<double>(ShownPriority(r)) / 4294967295.0);
        return *s = text, *s;
      }},
-    {0, "PriorityLong", "PRIORITY", "priority",
-     [](const JobRow& r, const RowContext&, std::string* s) {
-  return Number(r.held ? 0 : r.priority, s);
-     }},
-    {'E', "Dependency", "DEPENDENCY", "",
-     [](const JobRow&, const RowContext&, std::string*) { return kNull; }},
-    {'k', "Comment", "COMMENT", "batch",
-     [](const JobRow& r, const RowContext&, std::string*) { return OrNull(r.comment); }},
-    {'Z', "WorkDir", "WORK_DIR", "batch",
-     [](const JobRow& r, const RowContext&, std::string*) { return OrNull(r.work_dir); }},
-    {'o', "Command", "COMMAND", "batch",
-     [](const JobRow& r, const RowContext&, std::string*) { return OrNull(r.command); }},
-    {0, "STDOUT", "STDOUT", "batch",
-     [](const JobRow& r, const RowContext&, std::string*) { return r.std_out; }},
+    {'E', "Dependency", "DEPENDENCY", "batch", ExtraTextCell<&JobExtra::dependency>},
+    {'k', "Comment", "COMMENT", "batch", RowText<&JobRow::comment>},
+    {'Z', "WorkDir", "WORK_DIR", "batch", RowText<&JobRow::work_dir>},
+    {'o', "Command", "COMMAND", "batch", RowText<&JobRow::command>},
+    {0, "STDIN", "STDIN", "batch",
+     [](QueueRow r, QueueContext, QueueOut) { return r.std_in.empty() ? "/dev/null" : r.std_in; }},
+    {0, "STDOUT", "STDOUT", "batch", [](QueueRow r, QueueContext, QueueOut) { return r.std_out; }},
     {0, "STDERR", "STDERR", "batch",
-     [](const JobRow& r, const RowContext&, std::string*) { return r.std_err; }},
-    {0, "RestartCnt", "RESTART_COUNT", "attempt",
-     [](const JobRow& r, const RowContext&, std::string* s) {
-  return Number(r.attempt > 1 ? r.attempt - 1 : 0, s);
+     [](QueueRow r, QueueContext, QueueOut) { return r.std_err.empty() ? r.std_out : r.std_err; }},
+    {0, "RestartCnt", "RESTART_COUNT", "attempt,requeues",
+     [](QueueRow r, QueueContext, QueueOut s) { return Number(Restarts(r), s); }},
+    {0, "Requeue", "REQUEUE", "batch",
+     [](QueueRow r, QueueContext, QueueOut) -> std::string_view { return r.requeue ? "1" : "0"; }},
+    {0, "Reboot", "REBOOT", "", Always<kTextZero>},
+    {0, "BatchFlag", "BATCH_FLAG", "batch",
+     [](QueueRow r, QueueContext, QueueOut) -> std::string_view {
+       return r.is_batch && !r.extra->allocation_only ? "1" : "0";
      }},
-    {'y', "Nice", "NICE", "",
-     [](const JobRow&, const RowContext&, std::string*) -> std::string_view { return "0"; }},
-    {'v', "Reservation", "RESERVATION", "",
-     [](const JobRow&, const RowContext&, std::string*) { return kNull; }},
-    {'f', "Feature", "FEATURES", "",
-     [](const JobRow&, const RowContext&, std::string*) { return kNull; }},
-    {'W', "Licenses", "LICENSES", "",
-     [](const JobRow&, const RowContext&, std::string*) { return kNull; }},
-    {'Y', "SchedNodes", "SCHEDNODES", "",
-     [](const JobRow&, const RowContext&, std::string*) { return kNull; }},
-    {0, "Cluster", "CLUSTER", "cluster",
-     [](const JobRow& r, const RowContext&, std::string*) { return OrNull(r.cluster); }},
-    };
+    {0, "exit_code", "EXIT_CODE", "exitCode,exitSignal",
+     [](QueueRow r, QueueContext, QueueOut s) { return Number(WaitStatus(r), s); }},
+    {0, "DerivedEC", "DERIVED_EC", "", Always<kTextZero>},
+    {'y', "Nice", "NICE", "batch", [](QueueRow r, QueueContext, QueueOut s) { return Number(r.extra->nice, s); }},
+    {'v', "Reservation", "RESERVATION", "batch", ExtraTextCell<&JobExtra::reservation>},
+    {'f', "Feature", "FEATURES", "batch", ExtraTextCell<&JobExtra::features>},
+    {0, "ClusterFeature", "CLUSTER_FEATURES", "", Always<kTextNull>},
+    {0, "Prefer", "PREFER", "", Always<kTextNone>},
+    {'W', "Licenses", "LICENSES", "batch", ExtraTextCell<&JobExtra::licenses>},
+    {'w', "WCKey", "WCKEY", "batch", ExtraTextCell<&JobExtra::wckey>},
+    {'n', "ReqNodes", "REQ_NODES", "batch",
+     [](QueueRow r, QueueContext, QueueOut) { return r.extra->required_nodes; }},
+    {'x', "ExcNodes", "EXC_NODES", "batch",
+     [](QueueRow r, QueueContext, QueueOut) { return r.extra->excluded_nodes; }},
+    {'Y', "SchedNodes", "SCHEDNODES", "", Always<kTextNull>},
+    {'h', "OverSubscribe", "OVER_SUBSCRIBE", "batch",
+     [](QueueRow r, QueueContext, QueueOut) -> std::string_view { return r.extra->exclusive ? "NO" : "OK"; }},
+    {'O', "Contiguous", "CONTIGUOUS", "", Always<kTextZero>},
+    {'H', "Sockets", "SOCKETS_PER_NODE", "", Always<kTextStar>},
+    {'I', "Cores", "CORES_PER_SOCKET", "", Always<kTextStar>},
+    {'J', "Threads", "THREADS_PER_CORE", "", Always<kTextStar>},
+    {'z', "SCT", "S:C:T", "", Always<kTextSct>},
+    {'X', "CoreSpec", "CORE_SPEC", "", Always<kTextNone>},
+    {'s', "SelectJobInfo", "SELECT_JOBINFO", "", Always<kTextEmpty>},
+    {0, "SPerBoard", "SOCKETS_PER_BOARD", "", Always<kTextStar>},
+    {0, "BoardsPerNode", "BOARDS_PER_NODE", "", Always<kTextNone>},
+    {0, "NTPerBoard", "NTASKS_PER_BOARD", "", Always<kTextNone>},
+    {0, "NTPerCore", "NTASKS_PER_CORE", "", Always<kTextNone>},
+    {0, "NTPerSocket", "NTASKS_PER_SOCKET", "", Always<kTextNone>},
+    {0, "NTPerNode", "NTASKS_PER_NODE", "batch", ExtraNumberCell<&JobExtra::tasks_per_node>},
+    {0, "MaxCPUs", "MAX_CPUS", "", Always<kTextZero>},
+    {0, "MaxNodes", "MAX_NODES", "batch",
+     [](QueueRow r, QueueContext, QueueOut s) { return Number(r.max_nodes > r.nodes ? r.max_nodes : 0, s); }},
+    {0, "HetJobID", "HET_JOB_ID", "id,batch",
+     [](QueueRow r, QueueContext, QueueOut s) { return r.het_offset < 0 ? kNotKnown : Number(r.id, s); }},
+    {0, "HetJobOffset", "HET_JOB_OFFSET", "batch",
+     [](QueueRow r, QueueContext, QueueOut s) { return r.het_offset < 0 ? kNotKnown : Number(r.het_offset, s); }},
+    {0, "HetJobIDSet", "HET_JOB_ID_SET", "id,batch",
+     [](QueueRow r, QueueContext, QueueOut s) -> std::string_view {
+       if (r.het_offset < 0) return kNotKnown;
+       AppendNumber(r.id, s);
+       s->push_back('-');
+       AppendNumber(r.id + static_cast<std::int64_t>(r.extra->components.size()), s);
+       return *s;
+     }},
+    {0, "Cluster", "CLUSTER", "cluster", RowText<&JobRow::cluster>},
+    {0, "admin_comment", "ADMIN_COMMENT", "", Always<kTextNull>},
+    {0, "system_comment", "SYSTEM_COMMENT", "", Always<kTextNull>},
+    {0, "AllocNodes", "ALLOC_NODES", "", Always<kTextNull>},
+    {0, "AllocSID", "ALLOC_SID", "", Always<kTextZero>},
+    {0, "AssocID", "ASSOC_ID", "", Always<kTextZero>},
+    {0, "BurstBuffer", "BURST_BUFFER", "", Always<kTextEmpty>},
+    {0, "BurstBufferState", "BURST_BUFFER_STATE", "", Always<kTextEmpty>},
+    {0, "Container", "CONTAINER", "", Always<kTextEmpty>},
+    {0, "CPUFreq", "CPU_FREQ", "", Always<kTextNone>},
+    {0, "MCSLabel", "MCSLABEL", "", Always<kTextNone>},
+    {0, "Network", "NETWORK", "", Always<kTextEmpty>},
+    {0, "Origin", "ORIGIN", "", Always<kTextOrigin>},
+    {0, "OriginRaw", "ORIGIN_RAW", "", Always<kTextNa>},
+    {0, "Profile", "PROFILE", "", Always<kTextNone>},
+    {0, "ReqSwitch", "REQ_SWITCH", "", Always<kTextZero>},
+    {0, "ResvPort", "RESERVED_PORTS", "", Always<kTextNone>},
+    {0, "SiblingsActive", "ACTIVE_SIBLINGS", "", Always<kTextNa>},
+    {0, "SiblingsActiveRaw", "ACTIVE_SIBLINGS_RAW", "", Always<kTextNa>},
+    {0, "SiblingsViable", "VIABLE_SIBLINGS", "", Always<kTextNa>},
+    {0, "SiblingsViableRaw", "VIALBLE_SIBLINGS_RAW", "", Always<kTextNa>},
+    {0, "Wait4Switch", "WAIT4SWITCH", "", Always<kTextNoTime>},
+    // Of steps: a job has none of these.
+    {0, "StepID", "STEPID", "", Always<kTextNone>},
+    {0, "StepName", "NAME", "", Always<kTextNone>},
+    {0, "StepState", "STATE", "", Always<kTextNone>},
+};
 
 }  // namespace
 
@@ -291,7 +416,13 @@ std::int64_t ElapsedSeconds(const JobRow& row, std::int64_t now) {
   const std::int64_t start = ParseStamp(row.start_time);
   if (start == 0) return 0;
   const std::int64_t end = row.end_time.empty() ? now : ParseStamp(row.end_time);
-  return end > start ? end - start : 0;
+  std::int64_t used = end > start ? end - start : 0;
+  if (row.extra != &kNoExtra) {
+    used -= row.extra->suspended_s;
+    if (row.end_time.empty() && !row.extra->suspended_since.empty())
+      used -= now - ParseStamp(row.extra->suspended_since);
+  }
+  return used > 0 ? used : 0;
 }
 
 std::optional<std::size_t> SqueueFieldByLetter(char letter) {
@@ -307,6 +438,8 @@ std::optional<std::size_t> SqueueFieldByName(std::string_view name) {
   }
   return std::nullopt;
 }
+
+std::size_t SqueueFieldCount() { return std::size(kQueueFields); }
 
 std::string_view SqueueMembers(std::size_t field) { return kQueueFields[field].members; }
 

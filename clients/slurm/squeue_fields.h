@@ -15,9 +15,7 @@ struct RowContext {
   std::string_view default_ns;
   std::string time_format;  // SLURM_TIME_FORMAT
   std::int64_t now = 0;
-  std::string_view array_text;  // not empty: the id cell of a line that stands for several tasks
-  bool step_line = false;       // squeue -s: the id is "ID.batch"
-  bool no_convert = false;      // --noconvert: memory in megabytes
+  bool no_convert = false;  // --noconvert: memory in megabytes
 };
 
 /// The index of a field by its letter; nullopt if unknown.
@@ -34,7 +32,11 @@ std::string_view SqueueMembers(std::size_t field);
 std::string_view SqueueCell(std::size_t field, const JobRow& row, const RowContext& context,
                             std::string* scratch);
 
-/// How many seconds the job has run so far, or ran until its end; 0 before its start.
+/// How many fields there are, for `%all`.
+std::size_t SqueueFieldCount();
+
+/// How many seconds the job has run so far, or ran until its end, without those in which it was
+/// suspended; 0 before its start.
 std::int64_t ElapsedSeconds(const JobRow& row, std::int64_t now);
 
 }  // namespace muster::slurm

@@ -1,15 +1,15 @@
-// `squeue --json`: the same document as slurmrestd's (rule B22, the form since v0.0.40).
+// The documents of `squeue --json` and `scontrol show job --json` (rule B22).
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "clients/slurm/job_row.h"
 #include "clients/slurm/squeue_fields.h"
 
 namespace muster::slurm {
 
-/// The whole document for these rows, in order.
-std::string SqueueJson(const std::vector<const JobRow*>& rows, const RowContext& context);
+/// The whole document, with a line end. `command` is who prints it.
+std::string SqueueJson(const std::vector<const JobRow*>& rows, const RowContext& context,
+                       const char* command);
 
 }  // namespace muster::slurm

@@ -14,6 +14,7 @@
 #include "clients/slurm/environment.h"
 #include "clients/slurm/hostlist.h"
 #include "clients/slurm/squeue_fields.h"
+#include "clients/slurm/squeue_steps.h"
 
 namespace muster::slurm {
 namespace {
@@ -21,7 +22,14 @@ namespace {
 constexpr char kDefaultFormat[] = "%.18i %.9P %.8j %.8u %.2t %.10M %.6D %R";
 constexpr char kLongFormat[] = "%.18i %.9P %.8j %.8u %.8T %.10M %.9l %.6D %R";
 constexpr char kStepFormat[] = "%.15i %.8j %.9P %.8u %.9M %N";
+constexpr char kStateFormat[] = "%.18i %.8T";
 constexpr char kStartFormat[] = "%.18i %.9P %.8j %.8u %.2t %.19S %.6D %20Y %R";
+
+constexpr char kJobStates[] =
+    "Valid job states include: "
+    "PENDING,RUNNING,SUSPENDED,COMPLETED,CANCELLED,FAILED,TIMEOUT,NODE_FAIL,PREEMPTED,BOOT_FAIL,"
+    "DEADLINE,OUT_OF_MEMORY,COMPLETING,CONFIGURING,RESIZING,RESV_DEL_HOLD,REQUEUED,REQUEUE_FED,"
+    "REQUEUE_HOLD,REVOKED,SIGNALING,SPECIAL_EXIT,STAGE_OUT,STOPPED";
 
 // Ids of options without a letter; they begin above all letters. kSqueueAccepted stands for
 // options without effect here.
@@ -34,9 +42,7 @@ enum SqueueOptionId : int {
   kSqueueNoConvert,
   kSqueueAccepted,
   kSqueueYaml,
-  kSqueueFederation,
-  kSqueueSibling,
-  kSqueueArrayUnique,
+  kSqueueOnlyState,
 };
 
 constexpr option kSqueueOptions[] = {
@@ -70,7 +76,7 @@ constexpr option kSqueueOptions[] = {
     {"version", no_argument, nullptr, 'V'},
     {"verbose", no_argument, nullptr, 'v'},
     {"hide", no_argument, nullptr, kSqueueAccepted},
-    {"only-job-state", no_argument, nullptr, kSqueueAccepted},
+    {"only-job-state", no_argument, nullptr, kSqueueOnlyState},
     {"local", no_argument, nullptr, kSqueueAccepted},
     {"priority", no_argument, nullptr, 'P'},
     {"noconvert", no_argument, nullptr, kSqueueNoConvert},
@@ -79,12 +85,12 @@ constexpr option kSqueueOptions[] = {
     {"licenses", required_argument, nullptr, 'L'},
     {"clusters", required_argument, nullptr, 'M'},
     {"cluster", required_argument, nullptr, 'M'},
-    {"federation", no_argument, nullptr, kSqueueFederation},
-    {"sibling", no_argument, nullptr, kSqueueSibling},
-    {"array-unique", no_argument, nullptr, kSqueueArrayUnique},
+    {"federation", no_argument, nullptr, kSqueueAccepted},
+    {"sibling", no_argument, nullptr, kSqueueAccepted},
+    {"array-unique", no_argument, nullptr, 'r'},
     {nullptr, 0, nullptr, 0},
 };
-constexpr char kShort[] = "u:j::n:p:A:q:t:hrS:i:o:O:ls::w:avVPR:L:M:";
+constexpr char kSqueueShort[] = "u:j::n:p:A:q:t:hrS:i:o:O:ls::w:avVPR:L:M:";
 
 // Prints the error and sets the exit status; always false, so that parsers can return it.
 bool RefuseOption(const std::string& message, int* exit) {
@@ -98,10 +104,11 @@ void AddAll(const char* text, std::vector<std::string>* out) {
 }
 
 // Adds the ids of -j or -s.
-bool AddJobs(const char* text, SqueueOptions* out, int* exit) {
+bool AddJobs(const char* text, bool steps, SqueueOptions* out, int* exit) {
   out->by_job = true;
   for (const std::string& part : SplitList(text)) {
     const auto spec = ParseJobSpec(part);
+    if (!spec && steps) return RefuseOption("Invalid job_step id: " + part + ".??", exit);
     if (!spec) return RefuseOption("Invalid job id: " + part, exit);
     out->jobs.push_back(*spec);
   }
@@ -121,9 +128,17 @@ bool AddStates(const char* text, SqueueOptions* out, int* exit) {
     else if (ParseState(part, &state))
       out->states.push_back(state);
     else if (!IsSlurmState(part))
-      return RefuseOption("Invalid job state specified: " + part, exit);
+      return RefuseOption("Invalid job state specified: " + part + "\n" + kJobStates, exit);
   }
   return true;
+}
+
+// With -s the columns are those of steps.
+FieldByLetter FieldByLetterOf(const SqueueOptions& options) {
+  return options.steps ? StepFieldByLetter : SqueueFieldByLetter;
+}
+FieldByName FieldByNameOf(const SqueueOptions& options) {
+  return options.steps ? StepFieldByName : SqueueFieldByName;
 }
 
 // Each key is a letter or a long name, with a minus in front for descending order.
@@ -134,8 +149,8 @@ bool SetSort(std::string_view text, SqueueOptions* out, int* exit) {
     std::string_view letter = part;
     key.descending = letter.starts_with('-');
     if (letter.starts_with('-') || letter.starts_with('+')) letter.remove_prefix(1);
-    const auto field =
-        letter.size() == 1 ? SqueueFieldByLetter(letter[0]) : SqueueFieldByName(letter);
+    const auto field = letter.size() == 1 ? FieldByLetterOf(*out)(letter[0])
+                                          : FieldByNameOf(*out)(letter);
     if (!field) return RefuseOption("Invalid sort specification: " + part, exit);
     key.field = *field;
     out->sort.push_back(key);
@@ -145,8 +160,13 @@ bool SetSort(std::string_view text, SqueueOptions* out, int* exit) {
 
 bool SetFormat(const char* text, bool named, SqueueOptions* out, int* exit) {
   out->format = Format();
-  const auto error = named ? ParseNamedFormat(text, SqueueFieldByName, &out->format)
-                           : ParsePercentFormat(text, SqueueFieldByLetter, &out->format);
+  if (!named && std::string_view(text) == "%all") {
+    for (std::size_t i = 0; i < SqueueFieldCount(); ++i)
+      out->format.columns.push_back({.field = i, .before = i == 0 ? "" : "|"});
+    return true;
+  }
+  const auto error = named ? ParseNamedFormat(text, FieldByNameOf(*out), &out->format)
+                           : ParsePercentFormat(text, FieldByLetterOf(*out), &out->format);
   return !error || RefuseOption(*error, exit);
 }
 
@@ -176,11 +196,14 @@ bool FromEnvironment(bool own_format, SqueueOptions* out, int* exit) {
   if (out->sort.empty() && sort != nullptr && !SetSort(sort, out, exit)) return false;
   const char* states = SetAndNotEmpty("SQUEUE_STATES");
   if (!out->by_state && states != nullptr && !AddStates(states, out, exit)) return false;
-  if (SetVariable("SQUEUE_ARRAY") != nullptr) out->one_line_per_task = true;
+  if (SetVariable("SQUEUE_ARRAY") != nullptr || SetVariable("SQUEUE_ARRAY_UNIQUE") != nullptr)
+    out->one_line_per_task = true;
+  ClustersFromEnvironment(&out->clusters);
   return FillList("SQUEUE_USERS", &out->users, exit) &&
          FillList("SQUEUE_NAMES", &out->names, exit) &&
          FillList("SQUEUE_PARTITION", &out->partitions, exit) &&
          FillList("SQUEUE_ACCOUNT", &out->accounts, exit) &&
+         FillList("SQUEUE_LICENSES", &out->licenses, exit) &&
          FillList("SQUEUE_QOS", &out->qos, exit);
 }
 
@@ -197,6 +220,12 @@ bool* FlagOf(int id, SqueueOptions* out) {
       return &out->start;
     case kSqueueJson:
       return &out->json;
+    case kSqueueYaml:
+      return &out->yaml;
+    case kSqueueOnlyState:
+      return &out->only_state;
+    case 's':
+      return nullptr;
     case kSqueueNoConvert:
       return &out->no_convert;
     case kSqueueHelp:
@@ -226,7 +255,16 @@ bool TakeOption(int id, SqueueOptions* out, int* exit) {
       out->users.assign(1, client::CurrentUser());
       return true;
     case 'j':
-      return optarg == nullptr || AddJobs(optarg, out, exit);
+      return optarg == nullptr || AddJobs(optarg, false, out, exit);
+    case 'R':
+      AddAll(optarg, &out->reservations);
+      return true;
+    case 'L':
+      AddAll(optarg, &out->licenses);
+      return true;
+    case 'M':
+      out->clusters = ClustersOf(optarg);
+      return true;
     case 'n':
       AddAll(optarg, &out->names);
       return true;
@@ -247,15 +285,9 @@ bool TakeOption(int id, SqueueOptions* out, int* exit) {
     }
     case 't':
       return AddStates(optarg, out, exit);
-    case 'S':
-      return SetSort(optarg, out, exit);
-    case 'o':
-      return SetFormat(optarg, false, out, exit);
-    case 'O':
-      return SetFormat(optarg, true, out, exit);
     case 's':
       out->steps = true;
-      return optarg == nullptr || AddJobs(optarg, out, exit);
+      return optarg == nullptr || AddJobs(optarg, true, out, exit);
     case 'a':
     case 'v':
     case 'P':
@@ -265,18 +297,13 @@ bool TakeOption(int id, SqueueOptions* out, int* exit) {
     case 'i': {
       const auto seconds = ParseCount(optarg);
       if (!seconds || *seconds < 1 || *seconds > 86'400)
-        return RefuseOption("--iterate: must be a number of seconds", exit);
+        return RefuseOption(std::string("--iterate=") + optarg, exit);
       out->every_s = *seconds;
       return true;
     }
     case '?':
       *exit = UsageExit(kSqueue);
       return false;
-    case 'M':
-      return RefuseOption(NotSupported(kSqueueOptions, id,
-                                       "other clusters are not known here; use --nodelist "
-                                       "for a member cluster"),
-                          exit);
     default:
       return RefuseOption(NotSupported(kSqueueOptions, id), exit);
   }
@@ -286,6 +313,7 @@ bool TakeOption(int id, SqueueOptions* out, int* exit) {
 void FillDefaults(SqueueOptions* out, int* exit) {
   if (out->format.columns.empty()) {
     const char* text = out->steps       ? kStepFormat
+                       : out->only_state ? kStateFormat
                        : out->start     ? kStartFormat
                        : out->long_form ? kLongFormat
                                         : kDefaultFormat;
@@ -300,21 +328,28 @@ bool ParseSqueue(int argc, char** argv, SqueueOptions* options, int* exit) {
   optind = 0;
   opterr = 1;
   int id = 0;
-  bool percent_format = false, named_format = false;
-  while ((id = ::getopt_long(argc, argv, kShort, kSqueueOptions, nullptr)) != -1) {
+  // What -o, -O and -S name depends on -s, which may stand behind them.
+  const char* percent_format = nullptr;
+  const char* named_format = nullptr;
+  const char* sort = nullptr;
+  while ((id = ::getopt_long(argc, argv, kSqueueShort, kSqueueOptions, nullptr)) != -1) {
     // getopt_long takes the optional value of -j only from the same word ("-j12"); Slurm also takes
     // it from the next one ("-j 12").
-    if ((id == 'j' || id == 's') && optarg == nullptr && optind < argc && argv[optind][0] >= '0' &&
-        argv[optind][0] <= '9') {
+    if ((id == 'j' || id == 's') && optarg == nullptr && optind < argc && argv[optind][0] != '-') {
       optarg = argv[optind++];
     }
-    if (!TakeOption(id, options, exit)) return false;
-    percent_format = percent_format || id == 'o';
-    named_format = named_format || id == 'O';
+    if (id == 'o')
+      percent_format = optarg;
+    else if (id == 'O')
+      named_format = optarg;
+    else if (id == 'S')
+      sort = optarg;
+    else if (!TakeOption(id, options, exit))
+      return false;
   }
-  if (percent_format && named_format)
+  if (percent_format != nullptr && named_format != nullptr)
     return RefuseOption("-O (--Format) is incompatible with -o (--format)", exit);
-  if (percent_format && options->long_form) {
+  if (percent_format != nullptr && options->long_form) {
     return RefuseOption(
         "Options -o(--format) and -l(--long) are mutually exclusive. Please remove one and "
         "retry.",
@@ -322,16 +357,20 @@ bool ParseSqueue(int argc, char** argv, SqueueOptions* options, int* exit) {
   }
   if (optind < argc) return RefuseOption(std::string("Unrecognized option: ") + argv[optind], exit);
   if (options->help || options->version) return true;
-  const bool own_format =
-      percent_format || named_format || options->long_form || options->steps || options->start;
+  if (percent_format != nullptr && !SetFormat(percent_format, false, options, exit)) return false;
+  if (named_format != nullptr && !SetFormat(named_format, true, options, exit)) return false;
+  if (sort != nullptr && !SetSort(sort, options, exit)) return false;
+  const bool own_format = percent_format != nullptr || named_format != nullptr ||
+                          options->long_form || options->steps || options->start ||
+                          options->only_state;
   if (!FromEnvironment(own_format, options, exit)) return false;
   FillDefaults(options, exit);
   return true;
 }
 
-// -s shows running jobs and --start pending ones, whatever -t says.
+// -s shows jobs that have their nodes and --start pending ones, whatever -t says.
 bool ShowsState(const SqueueOptions& options, State state) {
-  if (options.steps) return state == State::kRunning;
+  if (options.steps) return HasNodes(state);
   if (options.start) return state == State::kPending;
   if (options.all_states) return true;
   if (!options.by_state) return !IsOver(state);
@@ -341,10 +380,12 @@ bool ShowsState(const SqueueOptions& options, State state) {
 std::string_view SqueueHelp() {
   return R"(Usage: squeue [OPTIONS]
   -u, --user=LIST  --me  -j, --jobs=LIST  -n, --name=LIST  -p, --partition=LIST  -A, --account=LIST
-  -q, --qos=LIST  -t, --states=LIST|all  -w, --nodelist=LIST   which jobs (all conditions together)
+  -q, --qos=LIST  -t, --states=LIST|all  -w, --nodelist=LIST  -L, --licenses=LIST
+  -R, --reservation=LIST  -M, --clusters=LIST|all       which jobs (all conditions together)
   -o, --format='%.18i %j'  -O, --Format=JobID:18,Name          which columns
   -l, --long  -s, --steps  --start  -r, --array        ready-made forms; one line per array task
-  -S, --sort=[-]LETTER,...  -h, --noheader  -i, --iterate=SEC  --json
+  -S, --sort=[-]LETTER,...  -h, --noheader  -i, --iterate=SEC  --json  --yaml
+      --only-job-state
       --help  -V, --version
 )";
 }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "clients/slurm/clusters.h"
 #include "clients/slurm/columns.h"
 #include "clients/slurm/command.h"
 
@@ -15,12 +16,13 @@ namespace muster::slurm {
 inline constexpr char kSqueue[] = "squeue";
 
 struct SortKey {
-  std::size_t field = 0;  // of squeue_fields.h
+  std::size_t field = 0;  // of squeue_fields.h, or with -s of squeue_steps.h
   bool descending = false;
 };
 
 struct SqueueOptions {
-  std::vector<std::string> users, names, partitions, accounts, qos, nodes;
+  std::vector<std::string> users, names, partitions, accounts, qos, nodes, licenses, reservations;
+  ClusterChoice clusters;
   std::vector<JobSpec> jobs;
   /// With by_state: the states to show. Empty if -t names only states that Muster's jobs never
   /// have.
@@ -30,7 +32,7 @@ struct SqueueOptions {
   bool by_job = false;  // -j was given
   bool me = false;      // --me: `users` is whom the server takes the caller for
   bool no_header = false, one_line_per_task = false, long_form = false, steps = false,
-       start = false, json = false, no_convert = false;
+       start = false, json = false, yaml = false, no_convert = false, only_state = false;
   bool help = false, version = false;
   std::int64_t every_s = 0;  // -i
   Format format;

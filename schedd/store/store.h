@@ -111,8 +111,10 @@ struct PlanCommit {
   /// Upserted by (job uid, attempt).
   std::vector<DispatchRow> dispatches;
   // Upserted by (job, attempt). A row with an end_time is closed: later writes do not change it.
+  // Steps of such an attempt that have no end_time then get it, as cancelled (rule B53).
   std::vector<AttemptRecord> attempts;
-  /// Upserted by (job, attempt, step). A row with an end_time is closed, like that of an attempt.
+  /// Upserted by (job, attempt, step). A row with an end_time is closed, like that of an attempt;
+  /// of several rows of one step the first closed one counts, else the last one.
   std::vector<StepRecord> steps;
   std::vector<ObjectWrite> objects;
   std::vector<Event> events;
@@ -168,11 +170,21 @@ struct JobQuery {
   JobId array;  // 0: any; the records and tasks of this array
   std::optional<std::int32_t> array_task;  // the task of this index; -1: records of waiting tasks
   bool include_deleted = false;
-  JobId after;  // only jobs with a higher id: the last one of the page before
+  JobId after;             // only jobs with a higher id: the last one of the page before
+  std::vector<JobId> ids;  // empty: any
   std::size_t limit = 1000;
   WallTime ended_since;  // unset: any, also jobs that have not ended
   /// Which of them the reader may see (rule U23); null: all.
   std::shared_ptr<const JobVisibility> visible = {};
+};
+
+/// A page of steps, by job, attempt and step.
+struct StepQuery {
+  std::vector<JobId> jobs;
+  /// Only steps after this one: the last one of the page before.
+  JobId after_job;
+  std::int32_t after_attempt = 0, after_step = -1;
+  std::size_t limit = 1000;
 };
 
 /// The filter of ReadAudit. Every field that is set must match.
@@ -227,11 +239,8 @@ class Store {
   virtual Result<std::vector<Event>> ReadEvents(std::int64_t since, JobId job,
                                                 std::size_t limit) = 0;
   virtual Result<std::vector<AttemptRecord>> ReadAttempts(const std::vector<JobId>& ids) = 0;
-  /// The steps of all attempts of these jobs, by job, attempt and step.
-  virtual Result<std::vector<StepRecord>> ReadSteps(const std::vector<JobId>& ids) {
-    (void)ids;
-    return std::vector<StepRecord>{};
-  }
+  /// The steps of all attempts of these jobs. Ids without a job, and repeated ones, count nothing.
+  virtual Result<std::vector<StepRecord>> ReadSteps(const StepQuery& query) = 0;
   /// In the order of their numbers, with numbers and hashes.
   virtual Result<std::vector<AuditRow>> ReadAudit(const AuditQuery& query) = 0;
   /// The newest rows first.

@@ -202,6 +202,12 @@ const std::map<std::string, std::vector<std::string>>& Arrows() {
         "clients/lib", "clients/login"}},
       {"clients/slurm",
        {"schedd/base", "schedd/text", "schedd/model", "schedd/shapes", "clients/lib"}},
+      {"clients/slurm/allocation",
+       {"schedd/base", "schedd/text", "clients/lib", "clients/slurm", "clients/steps"}},
+      // Programs inside jobs: they know nothing of the daemon.
+      {"clients/steps", {}},
+      {"clients/steps/agent", {"clients/steps"}},
+      {"clients/steps/srun", {"clients/steps"}},
       // The programs themselves keep their memory private before anything holds a token.
       {"clients/cli/main",
        {"schedd/base", "schedd/text", "schedd/credentials", "clients/cli", "clients/lib"}},
@@ -398,6 +404,11 @@ TEST(Tidy, ProgramsAreStartedInListedFilesOnly) {
       {"backends/k8s/client/exec_plugin.cc", "an exec plugin that allow-exec=true permits"},
       {"clients/lib/credential_source.cc", "the program that the user's own config.yaml names"},
       {"clients/lib/oidc_session.cc", "`muster login --renew`"},
+      {"clients/slurm/allocation/salloc.cc", "the user's shell or command, on his host"},
+      {"clients/slurm/allocation/srun.cc", "muster-srun, inside the new allocation"},
+      {"clients/steps/agent/task_start.cc", "the tasks of srun"},
+      {"clients/steps/srun/connect.cc", "the agent that runs the tasks"},
+      {"clients/steps/srun/srun.cc", "muster-slurm, for srun outside a job"},
       {"schedd/store/pg/server_process.cc", "the private PostgreSQL"},
   };
   for (const auto& source : Sources()) {

@@ -10,9 +10,11 @@
 // would wait for its end for ever.
 #include "backends/local/pods/pod_builder.h"
 
+#include <algorithm>
 #include <cctype>
 #include <map>
 
+#include "backends/local/pods/batch_world.h"
 #include "backends/local/pods/variables.h"
 #include "backends/local/pods/volumes.h"
 #include "schedd/base/quantity.h"
@@ -77,6 +79,39 @@ Result<std::string> ValueFrom(const json::object& from, const json::object& cont
                          Text(reference, "key"));
 }
 
+std::string Joined(const std::vector<int>& numbers) {
+  std::string text;
+  for (const int number : numbers) text += (text.empty() ? "" : ",") + std::to_string(number);
+  return text;
+}
+
+// By these a program finds the devices that it has been given.
+void AddDevices(const PodContext& context, bool batch, Environment* environment) {
+  if (context.devices.empty()) return;
+  const std::string list = Joined(context.devices);
+  for (const char* name : {"CUDA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL", "ROCR_VISIBLE_DEVICES"})
+    environment->Set(name, list);
+  if (batch) environment->Set("SLURM_JOB_GPUS", list);
+}
+
+// Adds the directory of the Slurm commands behind the other ones, unless it is there.
+void AddCommands(const std::string& directory, Environment* environment) {
+  const std::string path = environment->Get("PATH").value_or("");
+  if (directory.empty() || (":" + path + ":").find(":" + directory + ":") != std::string::npos)
+    return;
+  environment->Set("PATH", path.empty() ? directory : path + ":" + directory);
+}
+
+// What a batch script's environment has whatever its submitter's had: where the pod is, and how
+// its steps start.
+void AddBatchVariables(const PodWish& wish, const PodContext& context, Environment* environment) {
+  environment->Set("HOSTNAME", wish.host_name.empty() ? wish.identity.name : wish.host_name);
+  AddDevices(context, true, environment);
+  AddCommands(context.commands_dir, environment);
+  environment->Set("MUSTER_STEPS_DIR", context.steps_dir);
+  environment->Set("MUSTER_STEP_AGENT", context.step_agent);
+}
+
 Result<Environment> BuildEnvironment(const json::object& container, const PodWish& wish,
                                      const PodContext& context, const PodFields& fields,
                                      const PodUser& user, const VolumePlaces& volumes) {
@@ -86,13 +121,17 @@ Result<Environment> BuildEnvironment(const json::object& container, const PodWis
       context.accounts.Account(user.foreign() ? user.uid : context.accounts.own_uid);
   if (!found.ok()) return found.error();
   const HostAccount& account = *found;
-  environment.Set("HOME", user.foreign() ? account.home : context.home);
+  const bool batch = IsBatchPod(wish.pod_template);
+  const bool own_home = user.foreign() || (batch && !account.name.empty());
+  environment.Set("HOME", own_home ? account.home : context.home);
   if (!account.name.empty()) {
     environment.Set("USER", account.name);
     environment.Set("LOGNAME", account.name);
     if (!account.shell.empty()) environment.Set("SHELL", account.shell);
   }
   environment.Set("HOSTNAME", wish.host_name.empty() ? wish.identity.name : wish.host_name);
+  if (batch) environment.Set("TMPDIR", "/tmp");
+  AddDevices(context, false, &environment);
   for (const auto& [volume, place] : volumes)
     environment.Set(VolumeVariable(volume), place.For(user.uid));
   if (Status added = AddEnvironmentFrom(container, context, &environment); !added.ok())
@@ -111,6 +150,7 @@ Result<Environment> BuildEnvironment(const json::object& container, const PodWis
     if (!value.ok()) return InvalidArgument("env " + name + ": " + value.error().detail);
     if (present) environment.Set(name, *value);
   }
+  if (batch) AddBatchVariables(wish, context, &environment);
   // Set last, so that no container can override it.
   environment.Set("MUSTER_POD_KEY", context.marker_key);
   return environment;
@@ -287,6 +327,35 @@ json::array CgroupsJson(const std::vector<CgroupMount>& mounts) {
   return all;
 }
 
+// The part of spec.json that only pods of batch scripts have.
+Result<json::object> BatchJson(const PodWish& wish, const PodContext& context) {
+  const Result<BatchWorld> world = ReadBatchWorld(wish.pod_template);
+  if (!world.ok()) return world.error();
+  json::object limits;
+  for (const auto& [name, value] : world->limits) limits[name] = value;
+  json::array cpus(context.cpus.begin(), context.cpus.end());
+  const std::string host = wish.host_name.empty() ? wish.identity.name : wish.host_name;
+  const bool script =
+      wish.identity.index <= 0 && (context.script_host.empty() || host == context.script_host);
+  json::object out{{"job", context.job},
+                   {"script", script},
+                   {"host", host},
+                   {"umask", world->umask},
+                   {"limits", std::move(limits)},
+                   {"cpus", std::move(cpus)},
+                   {"stepsDir", context.steps_dir},
+                   {"stepAgent", context.step_agent}};
+  if (world->warning_signal > 0 && world->time_limit_s > 0) {
+    out["warningSignal"] = world->warning_signal;
+    out["warningBatchOnly"] = world->warning_batch_only;
+    out["warningAtUs"] =
+        context.time_began
+            .PlusSeconds(std::max<std::int64_t>(0, world->time_limit_s - world->warning_before_s))
+            .us;
+  }
+  return out;
+}
+
 bool IsFileName(const std::string& name) {
   return !name.empty() && name != "." && name != ".." && name.find('/') == std::string::npos;
 }
@@ -324,8 +393,16 @@ Result<BuiltPod> BuildPod(const PodWish& wish, const PodContext& context) {
       {"cgroupKey", context.marker_key},
       {"maxProcesses", context.max_processes},
       {"logBytes", context.log_bytes}};
+  if (!context.devices.empty())
+    built.spec["devices"] = json::array(context.devices.begin(), context.devices.end());
   if (Status added = AddContainers(wish, context, fields, *users, *volumes, &built); !added.ok())
     return added.error();
+  if (!IsBatchPod(wish.pod_template)) return built;
+  Result<json::object> batch = BatchJson(wish, context);
+  if (!batch.ok()) return batch.error();
+  built.spec["batch"] = std::move(*batch);
+  // The users of a pod are in the order of its main containers.
+  built.batch_user = users->all.front();
   return built;
 }
 

@@ -5,10 +5,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "backends/local/pods/pod_context.h"
+#include "backends/local/pods/pod_users.h"
 #include "backends/local/pods/pod_wish.h"
 #include "schedd/base/result.h"
 
@@ -34,6 +36,7 @@ struct BuiltPod {
   std::vector<BuiltDirectory> directories;  // parents before children
   std::vector<std::int64_t> users;          // of its containers, other than the daemon's
   std::vector<VolumeFile> files;
+  std::optional<PodUser> batch_user;  // of a batch script's pod: who runs the script
 };
 
 /// The environment entry that every process of a pod starts with; leftovers are found by it.

@@ -8,6 +8,7 @@
 #include "backends/local/pods/job_accounts.h"
 #include "backends/local/pods/json_read.h"
 #include "backends/local/process/cgroup.h"
+#include "schedd/base/time.h"
 #include "schedd/model/resources.h"
 
 namespace muster::local {
@@ -31,6 +32,16 @@ struct PodContext {
   std::vector<CgroupMount> cgroups;
   std::int64_t max_processes = 0, log_bytes = 0;
   JobAccounts accounts;
+  /// Devices that the pod has been given (nvidia.com/gpu), by their numbers.
+  std::vector<int> devices;
+  /// For pods of batch scripts (batch_world.h): the job's number, the cpus that the pod has been
+  /// given (none: all), where steps report, the program that runs them, the directory of the Slurm
+  /// commands ("": none), and when the job's time began: later by the time that it was suspended.
+  std::int64_t job = 0;
+  std::vector<int> cpus;
+  std::string steps_dir, step_agent, commands_dir;
+  std::string script_host;  // of the pod that runs the script; "": it is the first one
+  WallTime time_began;
 };
 
 }  // namespace muster::local

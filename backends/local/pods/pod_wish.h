@@ -10,6 +10,7 @@
 #include "backends/local/pods/json_read.h"
 #include "schedd/base/time.h"
 #include "schedd/model/scheduling.h"
+#include "schedd/model/step.h"
 
 namespace muster::local {
 
@@ -55,6 +56,7 @@ struct PodRecord {
   /// Of every ended container, by its name.
   std::vector<std::pair<std::string, std::int32_t>> exit_codes;
   std::string reason, message;
+  MeasuredUse use;
   WallTime created, started, ended;
 
   bool live() const { return phase == PodPhase::kPending || phase == PodPhase::kRunning; }

@@ -38,6 +38,17 @@ class PodCgroups {
   Status Create(std::int64_t max_processes);
   /// Makes a container's group with its limits (0: none). memory in bytes, cpu in milli-cpus.
   Status CreateContainer(const std::string& name, std::int64_t memory, std::int64_t cpu_milli);
+  /// For a container of a batch script, after CreateContainer: the kernel kills one process that
+  /// lacks memory and not all of them, and the group has these cpus alone (none: all) where version
+  /// 2 has that controller.
+  void SetForBatch(const std::string& name, const std::vector<int>& cpus) const;
+  /// What the container's processes have used over all its runs; -1: the groups do not tell.
+  struct Use {
+    std::int64_t user_cpu_us = -1, system_cpu_us = -1;
+    std::int64_t memory_peak_bytes = -1;
+    std::int64_t read_bytes = -1, written_bytes = -1;
+  };
+  Use Used(const std::string& name) const;
   /// Moves the calling process into the container's group. Called between fork and exec.
   bool Enter(const std::string& name) const;
   /// How many processes of the container the kernel has killed for lack of memory, over all its

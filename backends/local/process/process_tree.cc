@@ -114,6 +114,28 @@ bool SignalIfSame(pid_t pid, std::uint64_t start_ticks, int signal) {
   return sent;
 }
 
+std::optional<std::string> EnvironmentOf(pid_t pid, std::string_view name) {
+  const Result<std::string> environment =
+      ReadWholeFile("/proc/" + std::to_string(pid) + "/environ", kEnvironmentBytes);
+  if (!environment.ok()) return std::nullopt;
+  for (std::string_view rest = *environment; !rest.empty();) {
+    const std::size_t end = rest.find('\0');
+    const std::string_view entry = rest.substr(0, end);
+    if (entry.size() > name.size() && entry.starts_with(name) && entry[name.size()] == '=')
+      return std::string(entry.substr(name.size() + 1));
+    rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
+  }
+  return std::nullopt;
+}
+
+// The second number of statm counts resident pages.
+std::int64_t ResidentBytes(pid_t pid) {
+  const Result<std::string> text = ReadWholeFile("/proc/" + std::to_string(pid) + "/statm");
+  long long pages = 0;
+  if (!text.ok() || std::sscanf(text->c_str(), "%*d %lld", &pages) != 1) return 0;
+  return pages * ::sysconf(_SC_PAGESIZE);
+}
+
 int KillByEnvironment(const std::string& marker) {
   int killed = 0;
   for (const std::string& name : ListDirectory("/proc")) {

@@ -7,7 +7,9 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace muster::local {
@@ -34,6 +36,11 @@ bool KillDescendants(pid_t root, int passes = 200);
 /// Signals the process of this pid and start, and no other that has got its pid; false if it has
 /// ended.
 bool SignalIfSame(pid_t pid, std::uint64_t start_ticks, int signal);
+/// The value of `name` in the process's initial environment; nullopt if it is not there or cannot
+/// be read.
+std::optional<std::string> EnvironmentOf(pid_t pid, std::string_view name);
+/// Bytes of memory that the process has resident; 0 if there is no such process.
+std::int64_t ResidentBytes(pid_t pid);
 /// Kills every process whose initial environment has the entry `marker` ("NAME=value"): the
 /// processes that a killed supervisor has left. Returns their number.
 int KillByEnvironment(const std::string& marker);

@@ -18,6 +18,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <string_view>
 
 namespace muster::local {
 namespace {
@@ -84,6 +85,20 @@ constexpr std::array<const char*, 56> kDeniedCalls = {
 
 // The usual soft limit of a login (systemd's DefaultLimitNOFILE).
 constexpr rlim_t kOpenFiles = 1024;
+
+// The names that submitters' limits have.
+constexpr std::array<std::pair<std::string_view, int>, 10> kLimitsByName = {{
+    {"CPU", RLIMIT_CPU},
+    {"FSIZE", RLIMIT_FSIZE},
+    {"DATA", RLIMIT_DATA},
+    {"STACK", RLIMIT_STACK},
+    {"CORE", RLIMIT_CORE},
+    {"RSS", RLIMIT_RSS},
+    {"NPROC", RLIMIT_NPROC},
+    {"NOFILE", RLIMIT_NOFILE},
+    {"MEMLOCK", RLIMIT_MEMLOCK},
+    {"AS", RLIMIT_AS},
+}};
 
 // Calls that an older library or kernel does not know are left out.
 int DenyNamed(scmp_filter_ctx filter) {
@@ -171,6 +186,19 @@ void SetUsualLimits() {
   if (::getrlimit(RLIMIT_NOFILE, &limit) == 0) {
     limit.rlim_cur = std::min(kOpenFiles, limit.rlim_max);
     ::setrlimit(RLIMIT_NOFILE, &limit);
+  }
+}
+
+void SetSoftLimits(const std::vector<std::pair<std::string, std::int64_t>>& limits) {
+  for (const auto& [name, value] : limits) {
+    for (const auto& [known, resource] : kLimitsByName) {
+      rlimit limit{};
+      if (name != known || ::getrlimit(resource, &limit) != 0) continue;
+      const rlim_t wanted = value < 0 ? RLIM_INFINITY : static_cast<rlim_t>(value);
+      // RLIM_INFINITY is the largest number.
+      limit.rlim_cur = std::min(wanted, limit.rlim_max);
+      ::setrlimit(resource, &limit);
+    }
   }
 }
 

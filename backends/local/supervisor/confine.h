@@ -3,7 +3,10 @@
 // For the child between fork and exec.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace muster::local {
 
@@ -22,5 +25,9 @@ std::string LimitSystemCalls();
 /// The limits of a login: no core files unless the program raises its limit, and the system's usual
 /// number of open files.
 void SetUsualLimits();
+
+/// Sets soft limits by the names of prlimit(1), none above its hard limit; -1: the hard limit.
+/// A name that is unknown has no effect.
+void SetSoftLimits(const std::vector<std::pair<std::string, std::int64_t>>& limits);
 
 }  // namespace muster::local

@@ -53,6 +53,11 @@ void PodRunner::Container::Record(int fd, std::string_view data) {
   WriteToUser(fd == errors ? user_errors : user_output, data, user);
 }
 
+void PodRunner::Container::TellError(std::string_view line) {
+  log.Write(line);
+  WriteToUser(user_errors >= 0 ? user_errors : user_output, line, user);
+}
+
 void PodRunner::Container::CloseOutput(int fd) {
   ::close(fd);
   if (fd == output) output = -1;
@@ -64,7 +69,7 @@ const char* PodRunner::Container::StateName() const {
 }
 
 PodStatusText::PodStatusText(const std::string& pod, const std::string& phase)
-    : status_({{"pod", pod}, {"phase", phase}}) {}
+    : status_({{"pod", pod}, {"phase", phase}, {"takesOrders", true}}) {}
 
 void PodStatusText::SetSupervisor(pid_t pid, std::uint64_t start_ticks) {
   status_["pid"] = static_cast<std::int64_t>(pid);
@@ -74,6 +79,11 @@ void PodStatusText::SetSupervisor(pid_t pid, std::uint64_t start_ticks) {
 void PodStatusText::SetTimes(std::int64_t started_us, std::int64_t ended_us) {
   status_["startedUs"] = started_us;
   status_["endedUs"] = ended_us;
+}
+
+void PodStatusText::SetUse(boost::json::object use, bool suspended) {
+  status_["use"] = std::move(use);
+  status_["suspended"] = suspended;
 }
 
 void PodStatusText::SetOutcome(const std::string& reason, const std::string& message,

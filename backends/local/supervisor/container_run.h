@@ -33,6 +33,8 @@ struct PodRunner::Container {
   bool WantsUserFiles() const;
   /// Writes output that came from `fd` to the log and to the user's file.
   void Record(int fd, std::string_view data);
+  /// Writes a line of the supervisor where the container's standard error goes.
+  void TellError(std::string_view line);
   void CloseOutput(int fd);
   bool failed() const { return exit_code != 0; }
   const char* StateName() const;
@@ -59,6 +61,7 @@ class PodStatusText {
   PodStatusText(const std::string& pod, const std::string& phase);
   void SetSupervisor(pid_t pid, std::uint64_t start_ticks);
   void SetTimes(std::int64_t started_us, std::int64_t ended_us);
+  void SetUse(boost::json::object use, bool suspended);
   void SetOutcome(const std::string& reason, const std::string& message, bool stop_requested);
   template <class ContainerT>
   void Add(const ContainerT& container, const char* state) {

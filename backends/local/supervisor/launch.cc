@@ -7,6 +7,7 @@
 #include "backends/local/supervisor/launch.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -53,7 +54,7 @@ void CloseAll(Pipes* pipes) {
 int OpenForOutput(const std::string& path, bool append) {
   const int fd = ::open(
       path.c_str(),
-      O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | (append ? O_APPEND : O_TRUNC), 0644);
+      O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | (append ? O_APPEND : O_TRUNC), 0666);
   if (fd >= 0) ::fcntl(fd, F_SETFL, append ? O_APPEND : 0);
   return fd;
 }
@@ -144,6 +145,19 @@ std::string LimitResources(const ContainerSpec& container, const PodCgroups& cgr
   return "";
 }
 
+// The cpus that the container may use. Also in a control group, where version 2 has that controller
+// (PodCgroups), because a program may widen its affinity.
+void PinTo(const std::vector<int>& cpus) {
+  if (cpus.empty()) return;
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (const int cpu : cpus) {
+    if (cpu >= 0 && cpu < CPU_SETSIZE) CPU_SET(cpu, &set);
+  }
+  // A cpu may have gone offline since; the container runs on whatever there is.
+  ::sched_setaffinity(0, sizeof set, &set);
+}
+
 // In the child, as the container's user, in its working directory.
 void OpenFiles(const ContainerSpec& container, const Pipes& pipes, bool open_files) {
   const int input = OpenForInput(container.stdin_path);
@@ -212,7 +226,9 @@ bool EnterOwn(const std::string& path, const struct stat& own) {
   // A working directory that the job names is entered with the user's rights only.
   const bool entered = EnterOwn(start, own);
   if (!entered && ::chdir("/") != 0) Fail(pipes.result[1], "the container has no root");
-  ::umask(022);
+  const BatchPod* batch = pod.batch ? &*pod.batch : nullptr;
+  if (batch != nullptr) PinTo(batch->cpus);
+  ::umask(batch != nullptr && batch->umask >= 0 ? static_cast<mode_t>(batch->umask) : 022);
   const Credentials user = CredentialsOf(container);
   if (user.uid != 0) SetUsualLimits();
   if (std::string why = BecomeUser(user); !why.empty()) Fail(pipes.result[1], why);
@@ -227,6 +243,8 @@ bool EnterOwn(const std::string& path, const struct stat& own) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (std::string why = user.uid == 0 ? "" : LimitSystemCalls(); !why.empty())
     Fail(pipes.result[1], why);
+  // Last, because they may be too low for what is done before.
+  if (batch != nullptr) SetSoftLimits(batch->soft_limits);
   Execute(container, pipes.result[1]);
 }
 

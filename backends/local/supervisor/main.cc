@@ -35,11 +35,12 @@ bool BecomeDaemon() {
     if (::dup2(null, fd) < 0) return false;
   }
   ::close_range(kAliveFd + 1, ~0U, 0);
-  // Both signals stay pending until the runner reads them.
+  // All of them stay pending until the runner reads them.
   sigset_t waiting;
   ::sigemptyset(&waiting);
   ::sigaddset(&waiting, SIGTERM);
   ::sigaddset(&waiting, SIGCHLD);
+  ::sigaddset(&waiting, SIGUSR1);
   ::sigprocmask(SIG_SETMASK, &waiting, nullptr);
   ::signal(SIGPIPE, SIG_IGN);
   ::signal(SIGHUP, SIG_IGN);

@@ -8,8 +8,8 @@
 // child subreaper, so every process that the pod ever forked is its child in the end, and none can
 // escape.
 //
-// Stopping: TERM to every process, the grace period, then KILL. A finished pod stops its sidecars
-// the same way; processes that the containers left behind are killed at once.
+// Stopping: CONT and TERM to every process, the grace period, then KILL. A finished pod stops its
+// sidecars the same way; processes that the containers left behind are killed at once.
 //
 // Without a control group that bounds the number of processes they are counted five times a second.
 #include "backends/local/supervisor/pod_runner.h"
@@ -17,6 +17,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -31,6 +32,7 @@
 #include "backends/local/supervisor/container_run.h"
 #include "backends/local/supervisor/launch.h"
 #include "backends/local/supervisor/pod_clock.h"
+#include "schedd/base/limits_slurm_world.h"
 #include "schedd/base/time.h"
 
 namespace muster::local {
@@ -67,6 +69,7 @@ void PodRunner::Run() {
   ::sigemptyset(&watched);
   ::sigaddset(&watched, SIGCHLD);
   ::sigaddset(&watched, SIGTERM);
+  ::sigaddset(&watched, SIGUSR1);
   ::sigprocmask(SIG_BLOCK, &watched, nullptr);
   signals_ = ::signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
   epoll_ = ::epoll_create1(EPOLL_CLOEXEC);
@@ -79,6 +82,12 @@ void PodRunner::Run() {
     deadline_ms_ = SaturatingAdd(MonotonicMs(), SecondsToMillis(pod_.active_deadline_s));
   if (!cgroups_.limits_processes() && pod_.max_processes > 0)
     guard_at_ms_ = MonotonicMs() + kGuardEveryMs;
+  if (!cgroups_.limits_memory()) {
+    sample_every_ms_ = limits::kSampleFirstMs;
+    sample_at_ms_ = MonotonicMs() + sample_every_ms_;
+  }
+  PlanWarning();
+  TakeOrders();
   // The request may have come before the backend could know this process's pid.
   if (PathExists("stop")) OnStopRequest();
   Advance();
@@ -94,11 +103,13 @@ void PodRunner::Run() {
       }
     }
     signalfd_siginfo info;
-    bool terminated = false;
+    bool terminated = false, ordered = false;
     while (signalled && ::read(signals_, &info, sizeof info) == sizeof info) {
       terminated = terminated || info.ssi_signo == SIGTERM;
+      ordered = ordered || info.ssi_signo == SIGUSR1;
     }
     Reap();
+    if (ordered) TakeOrders();
     if (terminated) OnStopRequest();
     CheckTimers();
     Advance();
@@ -133,7 +144,12 @@ void PodRunner::Advance() {
     }
   }
   if (stopping_ && !HasChildren()) {
-    for (const auto& container : containers_) DrainOutput(container.get());
+    std::vector<std::string> names;
+    for (const auto& container : containers_) {
+      DrainOutput(container.get());
+      names.push_back(container->spec.name);
+    }
+    use_.TakeFrom(cgroups_, names);
     cgroups_.Remove();
     finished_ = true;
     ended_us_ = WallMicros();
@@ -172,6 +188,7 @@ void PodRunner::Start(Container* container) {
   if (!limited.ok()) problem = limited.error().detail;
   LaunchedContainer launched;
   if (problem.empty()) {
+    if (pod_.batch) cgroups_.SetForBatch(spec.name, pod_.batch->cpus);
     container->kills_before = cgroups_.OutOfMemoryKills(spec.name);
     launched = Launch(pod_, spec, cgroups_, container->WantsUserFiles());
     container->KeepUserFiles(launched.output_file, launched.error_file);
@@ -192,6 +209,7 @@ void PodRunner::Start(Container* container) {
   container->started_ms = MonotonicMs();
   Watch(container->output);
   if (container->errors >= 0) Watch(container->errors);
+  if (paused_at_ms_ > 0) return Pause();
   WriteStatus();
 }
 
@@ -212,8 +230,10 @@ void PodRunner::HoldPlace(Container* container) {
 void PodRunner::Reap() {
   for (;;) {
     int status = 0;
-    const pid_t pid = ::waitpid(-1, &status, WNOHANG);
+    rusage usage{};
+    const pid_t pid = ::wait4(-1, &status, WNOHANG, &usage);
     if (pid <= 0) return;
+    use_.AddReaped(usage);
     for (const auto& container : containers_) {
       if (container->pid == pid && container->state == State::kRunning)
         OnExit(container.get(), status);
@@ -227,8 +247,10 @@ void PodRunner::OnExit(Container* container, int wait_status) {
   DrainOutput(container);
   const int signal = WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : 0;
   const int code = signal != 0 ? 128 + signal : WEXITSTATUS(wait_status);
-  container->out_of_memory =
-      cgroups_.OutOfMemoryKills(container->spec.name) > container->kills_before;
+  const std::int64_t kills =
+      cgroups_.OutOfMemoryKills(container->spec.name) - container->kills_before;
+  container->out_of_memory = kills > 0;
+  if (container == Script()) TellOutOfMemory(kills);
   std::string why = "container " + container->spec.name;
   if (container->out_of_memory && signal == SIGKILL) {
     why += " was killed: out of memory";
@@ -287,17 +309,19 @@ void PodRunner::KillLeftovers(const Container& container) {
   }
 }
 
-// SIGTERM has come; the file `stop` holds the grace period in milliseconds, -1 for the pod's own.
+// SIGTERM has come; the file `stop` says how long the pod has, and why it is stopped.
 void PodRunner::OnStopRequest() {
   const Result<std::string> asked = ReadWholeFile("stop");
-  const std::int64_t asked_ms = asked.ok() ? std::atoll(asked->c_str()) : -1;
-  const std::int64_t grace_ms = asked_ms < 0 ? SecondsToMillis(pod_.grace_period_s) : asked_ms;
+  const StopRequest request = ReadStopRequest(asked.ok() ? *asked : "");
+  const std::int64_t grace_ms =
+      request.grace_ms < 0 ? SecondsToMillis(pod_.grace_period_s) : request.grace_ms;
   stop_requested_ = true;
   if (stopping_) {
     // A second request can only shorten the grace period.
     kill_at_ms_ = std::min(kill_at_ms_, SaturatingAdd(MonotonicMs(), grace_ms));
     return;
   }
+  if (!stopping_) TellStop(request.cause);
   // A pod whose main containers have ended keeps its result.
   if (!AllMainsEnded()) FailPod("Stopped", "stopped on request");
   if (!stopping_) BeginStop(grace_ms, SIGTERM);
@@ -318,7 +342,9 @@ void PodRunner::FailPod(const std::string& reason, const std::string& message) {
 void PodRunner::BeginStop(std::int64_t grace_ms, int first_signal) {
   stopping_ = true;
   kill_at_ms_ = SaturatingAdd(MonotonicMs(), grace_ms);
-  guard_at_ms_ = 0;
+  guard_at_ms_ = warn_at_ms_ = sample_at_ms_ = paused_at_ms_ = 0;
+  // A process that is stopped could not end.
+  if (grace_ms > 0) SignalAll(SIGCONT);
   SignalAll(grace_ms > 0 ? first_signal : SIGKILL);
   for (const auto& container : containers_) {
     if (container->stand_in && container->state == State::kRunning)
@@ -346,7 +372,11 @@ void PodRunner::CheckTimers() {
     kill_at_ms_ = now + 1000;
     return;
   }
-  if (deadline_ms_ > 0 && now >= deadline_ms_) {
+  if (sample_at_ms_ > 0 && now >= sample_at_ms_) SampleMemory();
+  const bool runs = paused_at_ms_ == 0;
+  if (runs && warn_at_ms_ > 0 && now >= warn_at_ms_) Warn();
+  if (runs && deadline_ms_ > 0 && now >= deadline_ms_) {
+    TellStop(StopRequest::Cause::kTimeLimit);
     FailPod("DeadlineExceeded", "the pod was active longer than its activeDeadlineSeconds");
   } else if (guard_at_ms_ > 0 && now >= guard_at_ms_) {
     GuardProcesses();
@@ -372,7 +402,11 @@ int PodRunner::WaitMs() const {
   if (stopping_) {
     consider(kill_at_ms_);
   } else {
-    consider(deadline_ms_);
+    if (paused_at_ms_ == 0) {
+      consider(deadline_ms_);
+      consider(warn_at_ms_);
+    }
+    consider(sample_at_ms_);
     consider(guard_at_ms_);
     for (const auto& container : containers_) {
       if (container->state == State::kWaiting) consider(container->start_at_ms);
@@ -431,6 +465,7 @@ void PodRunner::WriteStatus() {
   ProcessInfo self;
   if (ReadProcess(::getpid(), &self)) text.SetSupervisor(self.pid, self.start_ticks);
   text.SetTimes(started_us_, ended_us_);
+  text.SetUse(use_.ToJson(), paused_at_ms_ > 0);
   text.SetOutcome(reason_, message_, stop_requested_);
   for (const auto& container : containers_) text.Add(*container, container->StateName());
   // On a full disk the pod runs on; the next change writes the status again.

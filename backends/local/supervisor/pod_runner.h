@@ -11,7 +11,9 @@
 #include <vector>
 
 #include "backends/local/process/log_files.h"
+#include "backends/local/process/stop_request.h"
 #include "backends/local/supervisor/pod_spec_file.h"
+#include "backends/local/supervisor/pod_use.h"
 
 namespace muster::local {
 
@@ -47,6 +49,19 @@ class PodRunner {
   void Watch(int fd);
   bool AllMainsEnded() const;
   bool AnyRunning() const;
+  // pod_control.cc
+  Container* Script() const;
+  void TakeOrders();
+  void Tell(const std::string& line);
+  void SignalTargets(int signal, const std::string& target, std::int64_t step);
+  void Pause();
+  void Resume();
+  void PlanWarning();
+  void Warn();
+  void SampleMemory();
+  void TellStop(StopRequest::Cause cause);
+  void TellOutOfMemory(std::int64_t kills);
+
   void FailPod(const std::string& reason, const std::string& message);
   void WriteStatus();
   std::string Phase() const;
@@ -58,6 +73,9 @@ class PodRunner {
   bool stopping_ = false, stop_requested_ = false, finished_ = false, failed_ = false;
   std::int64_t started_us_ = 0, ended_us_ = 0;
   std::int64_t kill_at_ms_ = 0, deadline_ms_ = 0, guard_at_ms_ = 0;
+  std::int64_t warn_at_ms_ = 0, paused_at_ms_ = 0;  // paused_at_ms_: 0 while it is not suspended
+  std::int64_t sample_at_ms_ = 0, sample_every_ms_ = 0;
+  PodUse use_;
   std::string reason_, message_;
 };
 

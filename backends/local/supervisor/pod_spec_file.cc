@@ -53,6 +53,24 @@ ContainerSpec ReadContainer(const json::object& from) {
   return container;
 }
 
+BatchPod ReadBatch(const json::object& from) {
+  BatchPod batch;
+  batch.job = Number(from, "job", 0);
+  batch.script = FlagAt(from, "script");
+  batch.host = TextAt(from, "host");
+  batch.umask = static_cast<int>(Number(from, "umask", -1));
+  for (const auto& limit : ObjectOrEmpty(from, "limits"))
+    batch.soft_limits.emplace_back(limit.key(), limit.value().as_int64());
+  for (const json::value& cpu : ArrayOrEmpty(from, "cpus"))
+    batch.cpus.push_back(static_cast<int>(cpu.as_int64()));
+  batch.steps_dir = TextAt(from, "stepsDir");
+  batch.step_agent = TextAt(from, "stepAgent");
+  batch.warning_signal = static_cast<int>(Number(from, "warningSignal", 0));
+  batch.warning_batch_only = FlagAt(from, "warningBatchOnly");
+  batch.warning_at_us = Number(from, "warningAtUs", 0);
+  return batch;
+}
+
 SupervisedPod ReadPod(const json::object& from) {
   SupervisedPod pod;
   pod.name = TextAt(from, "pod");
@@ -76,6 +94,7 @@ SupervisedPod ReadPod(const json::object& from) {
   pod.cgroup_key = TextAt(from, "cgroupKey");
   pod.max_processes = Number(from, "maxProcesses", 0);
   pod.log_bytes = Number(from, "logBytes", 0);
+  if (const json::object* batch = FindObject(from, "batch")) pod.batch = ReadBatch(*batch);
   for (const json::value& item : ArrayOrEmpty(from, "containers")) {
     pod.containers.push_back(ReadContainer(item.as_object()));
   }

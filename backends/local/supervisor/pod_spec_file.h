@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "backends/local/process/cgroup.h"
@@ -40,6 +42,20 @@ struct ContainerSpec {
   bool append = false;  // to stdout_path and stderr_path
 };
 
+/// What only pods of batch scripts have (backends/local/pods/batch_world.h).
+struct BatchPod {
+  std::int64_t job = 0;
+  bool script = false;  // its first main container is the batch script; else it waits for steps
+  std::string host;
+  int umask = -1;                                                 // -1: the usual one
+  std::vector<std::pair<std::string, std::int64_t>> soft_limits;  // -1: unlimited
+  std::vector<int> cpus;                                          // none: all
+  std::string steps_dir, step_agent;
+  int warning_signal = 0;  // 0: none
+  bool warning_batch_only = false;
+  std::int64_t warning_at_us = 0;  // by the wall clock
+};
+
 struct SupervisedPod {
   std::string name, host_name, hosts_file;
   std::int64_t grace_period_s = 30;
@@ -50,6 +66,7 @@ struct SupervisedPod {
   std::string cgroup_key;
   std::int64_t max_processes = 0;
   std::int64_t log_bytes = 0;
+  std::optional<BatchPod> batch;
   std::vector<ContainerSpec> containers;  // init containers and sidecars in order, then the others
 };
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "schedd/core/member/cluster_view.h"
-#include "schedd/core/member/node_choice.h"
+#include "schedd/model/node_choice.h"
 #include "schedd/model/placement.h"
 
 namespace muster::core {

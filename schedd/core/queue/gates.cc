@@ -16,7 +16,7 @@
 namespace muster::core {
 namespace {
 
-constexpr const char* kNamespaceNameLabel = "kubernetes.io/metadata.name";
+constexpr const char* kNamespaceMetadataLabel = "kubernetes.io/metadata.name";
 constexpr const char* kDefaultNamespace = "default";  // exists in every Kubernetes cluster
 
 constexpr std::string_view kCannotAdmit = "Can't admit new workloads: ";
@@ -52,7 +52,7 @@ bool NamespaceMatches(const ConfigView& config, const ClusterQueue& queue, const
   const auto space = config.namespaces.find(ns);
   LabelMap labels = space == config.namespaces.end() ? LabelMap{} : space->second.labels;
   // Kubernetes sets this label on every namespace.
-  labels.emplace(kNamespaceNameLabel, ns);
+  labels.emplace(kNamespaceMetadataLabel, ns);
   return Matches(selector, labels);
 }
 

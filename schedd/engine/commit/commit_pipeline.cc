@@ -15,6 +15,7 @@
 
 #include <algorithm>
 
+#include "schedd/base/limits_slurm_steps_store.h"
 #include "schedd/engine/commit/write_errors.h"
 #include "schedd/engine/context/audit_rows.h"
 #include "schedd/telemetry/log.h"
@@ -59,6 +60,10 @@ bool CommitPipeline::MayDecide() const {
 // A decision writes about one job row and one dispatch row; the larger number of the two counts.
 std::size_t CommitPipeline::Room() const {
   return pace_.RoomAfter(std::max(tx_.jobs.size(), tx_.dispatches.size()));
+}
+
+std::size_t CommitPipeline::StepRoom() const {
+  return limits::kStepRows - std::min(limits::kStepRows, tx_.steps.size());
 }
 
 // Three cases: rows are sent; a transaction without rows is sent anyway if the lead has to be

@@ -79,6 +79,8 @@ class CommitPipeline {
   bool MayDecide() const;
   /// How many more rows the open transaction may take.
   std::size_t Room() const;
+  /// The same for rows of steps, which take no room from the others.
+  std::size_t StepRoom() const;
   /// Sends the open transaction, with the amounts of `planned`, if it has rows or the lead has to
   /// be confirmed. Orders and answers without rows join the last commit that is on its way.
   void Send(const core::Usage& planned);

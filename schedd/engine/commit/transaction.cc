@@ -12,9 +12,15 @@ namespace muster {
 // Only rows count: orders and answers alone need no commit (CommitPipeline::Send).
 bool Transaction::Empty() const {
   return jobs.empty() && deleted_jobs.empty() && usage.empty() && dispatches.empty() &&
-         attempts.empty() && objects.empty() && events.empty() && audit.empty() &&
+         attempts.empty() && steps.empty() && objects.empty() && events.empty() && audit.empty() &&
          fair_use.empty() && set_aside.empty() && works.empty() && snapshots.empty() &&
          !forget_keys_before.set() && !forget_audit_before.set();
+}
+
+// The same as the store does with the rows of several commits.
+void Transaction::PutStep(StepRecord step) {
+  StepRecord& row = steps[{step.job, step.attempt, step.step}];
+  if (!row.end_time.set()) row = std::move(step);
 }
 
 // All pairs of an admission, also those whose amount is 0: an unchanged amount is written again,
@@ -43,6 +49,8 @@ PlanCommit Transaction::MakeCommit(const core::Usage& planned) {
   }
   for (const auto& [key, row] : dispatches) commit.dispatches.push_back(row);
   for (const auto& [key, attempt] : attempts) commit.attempts.push_back(attempt);
+  commit.steps.reserve(steps.size());
+  for (const auto& [key, step] : steps) commit.steps.push_back(step);
   for (const auto& [key, write] : objects) commit.objects.push_back(write);
   commit.events = events;
   commit.audit = std::move(audit);

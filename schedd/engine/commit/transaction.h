@@ -37,6 +37,9 @@ using Waiter = std::function<void(const Error* error)>;
 /// A (ClusterQueue, flavor, resource) triple whose amount changed.
 using UsagePair = std::tuple<std::string, std::string, std::string>;
 
+/// Job, attempt, step.
+using StepKey = std::tuple<JobId, std::int32_t, std::int32_t>;
+
 struct Transaction {
   std::map<JobId, JobPtr> jobs;
   std::map<JobId, JobPtr> new_jobs;  // those of `jobs` that begin with it, as they waited
@@ -44,6 +47,7 @@ struct Transaction {
   std::set<UsagePair> usage;
   std::map<DispatchKey, DispatchRow> dispatches;
   std::map<std::pair<JobId, std::int32_t>, AttemptRecord> attempts;
+  std::map<StepKey, StepRecord> steps;
   std::map<ObjectKey, ObjectWrite> objects;
   std::vector<Event> events;
   std::vector<Event> news;  // events that have no row of their own: acceptances
@@ -70,6 +74,9 @@ struct Transaction {
 
   /// True if there are no rows to write.
   bool Empty() const;
+  /// Takes a step of a report. A row that has an end stays as it is, so that what a member repeats
+  /// changes nothing (rule B53).
+  void PutStep(StepRecord step);
   /// Marks the (flavor, resource) pairs of an admission as changed.
   void Touch(const Admission& admission);
   /// The rows for the store; those of the audit trail, which nobody else needs, go with them.

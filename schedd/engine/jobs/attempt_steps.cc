@@ -13,6 +13,8 @@
 #include "schedd/engine/jobs/attempts.h"
 #include "schedd/engine/live/remote_objects.h"
 #include "schedd/lifecycle/batch_gates.h"
+#include "schedd/lifecycle/step_changes.h"
+#include "schedd/telemetry/log.h"
 
 namespace muster {
 namespace {
@@ -48,6 +50,7 @@ dispatch::Effect Attempts::Step(const DispatchKey& key, const dispatch::StepInpu
                                 const Observation* seen) {
   const DispatchRow* row = rows_.Find(key);
   if (row == nullptr) return dispatch::Effect::kNone;
+  if (seen != nullptr) NoteUse(*row, *seen);
   if (const JobPtr job = jobs_.Find(row->job);
       seen != nullptr && job != nullptr && EndsByMaximumTime(*job, *row, *seen)) {
     Deactivate(job, std::string(ReasonName(Reason::kMaximumExecutionTimeExceeded)));
@@ -61,6 +64,46 @@ dispatch::Effect Attempts::Step(const DispatchKey& key, const dispatch::StepInpu
   }
   ApplyEffect(result, seen);
   return result.effect;
+}
+
+// The row says whose steps they are, not the report. Those of an attempt that has ended for its job
+// are closed with it.
+bool Attempts::TakeSteps(Observation* seen) {
+  std::vector<StepRecord>& steps = seen->steps;
+  if (steps.empty()) return true;
+  const DispatchRow* row = rows_.Find(seen->key);
+  const JobPtr job = row == nullptr ? nullptr : jobs_.Find(row->job);
+  if (job == nullptr || !dispatch::IsOurs(*row, *seen)) {
+    steps.clear();
+    return true;
+  }
+  const WallTime now = context_.clock.WallNow();
+  const bool ended = !IsDispatched(job->state) || CurrentKey(*job) != row->key;
+  std::size_t taken = 0, refused = 0;
+  for (; taken < steps.size() && commits_.StepRoom() > 0; ++taken) {
+    StepRecord& step = steps[taken];
+    if (!changes::TakeReported(&step, job->id, row->key.attempt, now)) {
+      ++refused;
+      continue;
+    }
+    if (ended) changes::CloseUnended(&step, now);
+    commits_.tx().PutStep(std::move(step));
+  }
+  steps.erase(steps.begin(), steps.begin() + static_cast<std::ptrdiff_t>(taken));
+  if (refused > 0) {
+    Log(LogLevel::kWarning, "engine", "steps_refused",
+        {{"job", job->id.value}, {"count", static_cast<std::int64_t>(refused)}});
+  }
+  return steps.empty();
+}
+
+// Before the step, which may end the attempt.
+void Attempts::NoteUse(const DispatchRow& row, const Observation& seen) {
+  if (seen.use == MeasuredUse{}) return;
+  const JobPtr job = jobs_.Find(row.job);
+  if (job != nullptr && IsDispatched(job->state) && CurrentKey(*job) == row.key &&
+      dispatch::IsOurs(row, seen))
+    jobs_.NoteUse(job->id, seen.use);
 }
 
 // A job whose attempt has another key is not concerned, but the last row that is Gone may end its

@@ -71,6 +71,9 @@ class Attempts : public JobFollower {
   /// in `input`; null for other inputs. kNone if there is no such row.
   dispatch::Effect Step(const DispatchKey& key, const dispatch::StepInput& input,
                         const Observation* seen);
+  /// Writes the steps of a batch script that the observation tells of (rule B53), and takes them
+  /// out of it; false if the open transaction has no room for all of them.
+  bool TakeSteps(Observation* seen);
   /// The policy of the row's ClusterQueue for attempts on a lost member (rule D16).
   OnClusterLost PolicyOf(const DispatchRow& row) const;
 
@@ -84,6 +87,7 @@ class Attempts : public JobFollower {
   WallTime NextTry(const JobRecord& evicted, WallTime now);
 
   void ApplyEffect(const dispatch::StepResult& result, const Observation* seen);
+  void NoteUse(const DispatchRow& row, const Observation& seen);
   void Reclaim(JobId id, const Observation& seen);
   void Continue(const JobRecord& job);
   void EndStopped(const JobPtr& job, const std::string& message);

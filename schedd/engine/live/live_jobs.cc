@@ -17,6 +17,7 @@
 #include "schedd/engine/context/object_names.h"
 #include "schedd/engine/live/wakes.h"
 #include "schedd/lifecycle/holder_of.h"
+#include "schedd/lifecycle/step_changes.h"
 #include "schedd/model/admission_lifecycle.h"
 #include "schedd/model/requests.h"
 
@@ -39,6 +40,7 @@ LiveJobs::LiveJobs(EngineContext& context, CommitPipeline& commits, const LiveCo
 void LiveJobs::Reset(const core::QuotaTreePtr& tree, const std::vector<FairUseRow>& fair_use) {
   jobs_.clear();
   lazy_.clear();
+  uses_.clear();
   pending_news_.Clear();
   planned_ = Ledger(tree, context_.options.settings);
   holders_ = core::Holders(tree);
@@ -108,8 +110,9 @@ void LiveJobs::TouchCharges(const JobRecord& before, const JobRecord& after) {
   waiting_.NoteReleased(before.admission->cluster_queue);
   commits_.tx().Touch(*before.admission);
   if (frees && IsDispatched(before.state)) {
-    commits_.tx().attempts[{before.id, before.attempt}] =
-        changes::ClosedAttempt(before, after, context_.clock.WallNow());
+    AttemptRecord& closed = commits_.tx().attempts[{before.id, before.attempt}];
+    closed = changes::ClosedAttempt(before, after, context_.clock.WallNow());
+    if (const auto use = uses_.extract(before.id)) closed.use = use.mapped();
   }
 }
 
@@ -171,11 +174,18 @@ void LiveJobs::PutSoft(JobPtr before, const SoftChange& change, bool persist) {
   if (show != nullptr) commits_.Show(show);
 }
 
+void LiveJobs::NoteUse(JobId id, const MeasuredUse& use) {
+  if (use == MeasuredUse{}) return;
+  MeasuredUse& known = uses_[id];
+  known = changes::MostOf(known, use);
+}
+
 // Only ended jobs leave. Holders and placed jobs dropped them when they ended.
 void LiveJobs::Leave(const JobPtr& job) {
   const JobId id = job->id;
   planned_.Move(job.get(), nullptr);
   lazy_.erase(id);
+  uses_.erase(id);
   pending_news_.Forget(id);
   for (JobFollower* follower : followers_) follower->Leave(id);
   jobs_.erase(id);

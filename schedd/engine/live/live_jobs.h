@@ -58,6 +58,9 @@ class LiveJobs {
   void PutSoft(JobPtr before, const SoftChange& change, bool persist);
   /// An ended job leaves memory; the database keeps it.
   void Leave(const JobPtr& job);
+  /// What the member has measured of the job's current attempt so far: its line of accounting gets
+  /// it (rule B54). Kept in memory only, because the member tells it again.
+  void NoteUse(JobId id, const MeasuredUse& use);
   /// Has the job's row written with some later commit.
   void MarkLazy(JobId id) { lazy_.insert(id); }
   /// Adds rows of jobs that PutSoft or MarkLazy marked, if the open transaction leaves anyway or no
@@ -114,6 +117,8 @@ class LiveJobs {
   PlacedJobs placed_;
   FairUseTracker fair_;
   Monotonic next_fair_sample_;
+  // Of attempts that run, by job; jobs without an entry have used nothing that was told.
+  std::unordered_map<JobId, MeasuredUse> uses_;
   // Jobs whose row is owed by PutSoft or MarkLazy.
   std::set<JobId> lazy_;
   PendingNews pending_news_;

@@ -1,13 +1,16 @@
 // Reports of members about attempts. Each report becomes one step of the state machine of its row
-// (Attempts::Step). Reports wait in `reports_`, in the order of their arrival, and TakeSome takes
-// as many as the open transaction has room for, because each may write rows. The order matters: an
-// answer to a removal means something else before an observation than after it.
+// (Attempts::Step), after the steps of batch scripts that it tells of have become rows (rule B53).
+// Reports wait in `reports_`, in the order of their arrival, and TakeSome takes as many as the open
+// transaction has room for, because each may write rows. The order matters: an answer to a removal
+// means something else before an observation than after it.
 //
 // A complete list is compared with the rows (rule D18): each object in it becomes an observation of
 // its row; an object without a row, or one that is not its row's, goes to Orphans; a live row
 // without an object is missing, which makes the state machine ask for the object by name and uid
 // before anything is lost.
 #include "schedd/engine/members/member_reports.h"
+
+#include <algorithm>
 
 #include "schedd/engine/context/object_names.h"
 
@@ -26,10 +29,13 @@ void MemberReports::Reset(std::set<std::string> unlisted) {
   lists_due_ = context_.clock.Now() + kListsWithinNs;
 }
 
-// Overloads below; each takes one kind of report.
+// Overloads below; each takes one kind of report. The steps that a report tells of come first: the
+// same report may end the attempt, which closes those that are open.
 bool MemberReports::TakeSome() {
   bool taken = false;
   while (!reports_.empty() && commits_.Room() > 0) {
+    const std::size_t step_room = commits_.StepRoom();
+    if (!TakeSteps(&reports_.front())) return taken || step_room > 0;
     const Command report = std::move(reports_.front());
     reports_.pop_front();
     std::visit(
@@ -40,6 +46,18 @@ bool MemberReports::TakeSome() {
     taken = true;
   }
   return taken;
+}
+
+// False if there are more than the open transaction has room for: then the report waits with the
+// rest of them for the next one.
+bool MemberReports::TakeSteps(Command* report) {
+  if (auto* const observed = std::get_if<ObservedCommand>(report))
+    return attempts_.TakeSteps(&observed->observation);
+  if (auto* const listed = std::get_if<ListedCommand>(report)) {
+    return std::all_of(listed->observations.begin(), listed->observations.end(),
+                       [this](Observation& seen) { return attempts_.TakeSteps(&seen); });
+  }
+  return true;
 }
 
 // Members that do not answer are not waited for, and after kListsWithinNs none is.

@@ -43,6 +43,7 @@ class MemberReports {
   Monotonic lists_due() const { return lists_due_; }
 
  private:
+  bool TakeSteps(Command* report);
   void Handle(const ObservedCommand& command);
   void Handle(const EnsuredCommand& command);
   void Handle(const RemovedCommand& command);

@@ -12,7 +12,9 @@
 // has no mounts: it tells the pod by an environment variable where the volume is.
 #include "schedd/base/quantity.h"
 #include "schedd/model/member_labels.h"
+#include "schedd/model/node_choice.h"
 #include "schedd/shapes/batch/batch_environment.h"
+#include "schedd/shapes/batch/batch_manifest.h"
 #include "schedd/shapes/batch/batch_spec.h"
 #include "schedd/shapes/kinds/shape_list.h"
 #include "schedd/shapes/kinds/shape_ops.h"
@@ -93,18 +95,6 @@ PodSet PodSetOf(std::string name, const BatchAmounts& amounts) {
   return pods;
 }
 
-// "a,b" of the annotation; empty if it is absent.
-std::vector<std::string> ReadPartitions(const Field& annotation) {
-  std::vector<std::string> names;
-  std::string_view text = annotation.StringOr("");
-  while (!text.empty()) {
-    const std::size_t comma = std::min(text.find(','), text.size());
-    names.emplace_back(text.substr(0, comma));
-    text.remove_prefix(std::min(comma + 1, text.size()));
-  }
-  return names;
-}
-
 // The shorter of --time and the label max-exec-time-seconds is the job's time limit.
 void Parse(const Field& root, ParsedJob* job) {
   root.OnlyMembers({"apiVersion", "kind", "metadata", "spec", "status"});
@@ -120,7 +110,9 @@ void Parse(const Field& root, ParsedJob* job) {
   if (!spec.account.empty()) job->expected_cluster_queue = spec.account;
   job->batch = Details(spec);
   if (spec.state != BatchState{}) job->batch_state = std::make_shared<const BatchState>(spec.state);
-  job->queue_choices = ReadPartitions(root["metadata"]["annotations"].Named(kPartitionsKey));
+  const std::string_view partitions =
+      root["metadata"]["annotations"].Named(kPartitionsKey).StringOr("");
+  if (!partitions.empty()) job->queue = partitions;
   job->pod_sets.push_back(PodSetOf(ComponentName(0), spec.amounts));
   for (std::size_t i = 0; i < spec.components.size(); ++i)
     job->pod_sets.push_back(PodSetOf(ComponentName(i + 1), spec.components[i]));
@@ -237,6 +229,28 @@ json::object PodAnnotations(const json::object& own, const BatchSpec& spec,
   return annotations;
 }
 
+// Names of --nodelist and --exclude that are not the member's own are names of its machines.
+void AddMachineNames(const BatchSpec& spec, const std::string& cluster, json::object* pod) {
+  json::array expressions;
+  const auto add = [&](const std::string& list, const char* op) {
+    json::array names;
+    for (const std::string& name : NodeNames(list)) {
+      if (name != cluster) names.push_back(json::string(name));
+    }
+    if (names.empty()) return;
+    expressions.push_back(json::object{
+        {"key", "kubernetes.io/hostname"}, {"operator", op}, {"values", std::move(names)}});
+  };
+  add(spec.required_nodes, "In");
+  add(spec.excluded_nodes, "NotIn");
+  if (expressions.empty()) return;
+  json::object term = {{"matchExpressions", std::move(expressions)}};
+  json::object required = {{"nodeSelectorTerms", json::array{std::move(term)}}};
+  (*pod)["affinity"] = json::object{
+      {"nodeAffinity",
+       json::object{{"requiredDuringSchedulingIgnoredDuringExecution", std::move(required)}}}};
+}
+
 // The pod template of one component.
 json::object TemplateOf(const json::object& own, const BatchSpec& spec,
                         const RenderContext& context, std::size_t component,
@@ -262,6 +276,7 @@ json::object TemplateOf(const json::object& own, const BatchSpec& spec,
   pod["containers"] = json::array{std::move(container)};
   if (!amounts.gpu_type.empty())
     pod["nodeSelector"] = json::object{{kGpuTypeLabel, amounts.gpu_type}};
+  AddMachineNames(spec, job.cluster, &pod);
   const std::string service = RemoteObjectOf(job).name;
   const bool gang = amounts.nodes > 1 || !spec.components.empty();
   if (gang) {
@@ -338,12 +353,10 @@ void VisitTemplates(json::object&, const TemplateVisitor&) {}
 void Prepare(json::object& manifest, const RenderContext& context,
              std::vector<RenderedObject>* dependents) {
   const JobRecord& job = context.job;
-  json::value copy = manifest;
-  json::object& stored = copy.as_object()["spec"].as_object();
-  stored = WithChangedFields(stored, BatchStateOf(job).changed_spec);
+  const json::value copy = manifest;
   Problems problems;
   const BatchSpec spec = ReadBatchSpec(Field(copy, &problems)["spec"]);
-  const json::object& own = stored;
+  const json::object& own = copy.at("spec").as_object();
   const std::string config_map = RemoteObjectOf(job).name + "-script";
   if (!spec.allocation_only) {
     json::object data = {{kScriptKey, own.at("script")}};

@@ -8,6 +8,7 @@
 #include "schedd/base/limits.h"
 #include "schedd/base/names.h"
 #include "schedd/shapes/batch/batch_directives.h"
+#include "schedd/shapes/batch/array_spec.h"
 #include "schedd/shapes/batch/batch_dependency.h"
 #include "schedd/shapes/batch/sbatch_table.h"
 #include "schedd/shapes/batch/sbatch_values.h"
@@ -258,21 +259,6 @@ bool IsShellFunction(std::string_view name) {
   return std::none_of(name.begin(), name.end(), [](char c) {
     return static_cast<unsigned char>(c) <= 0x20 || c == '=' || c == 0x7f;
   });
-}
-
-// A field that was changed to null is taken away.
-json::object WithChangedFields(const json::object& spec, const std::string& changed_spec) {
-  if (changed_spec.empty()) return spec;
-  json::object merged = spec;
-  const auto changed = ParseJson(changed_spec);
-  if (!changed.ok() || !changed->is_object()) return merged;
-  for (const auto& field : changed->get_object()) {
-    if (field.value().is_null())
-      merged.erase(field.key());
-    else
-      merged[field.key()] = field.value();
-  }
-  return merged;
 }
 
 }  // namespace muster::shapes

@@ -50,8 +50,4 @@ std::string OutputPattern(const BatchSpec& spec);
 /// True for the name of an exported function of bash, "BASH_FUNC_module%%".
 bool IsShellFunction(std::string_view name);
 
-/// The spec with the fields that were changed after the submission (BatchState::changed_spec) over
-/// those that it was submitted with.
-json::object WithChangedFields(const json::object& spec, const std::string& changed_spec);
-
 }  // namespace muster::shapes

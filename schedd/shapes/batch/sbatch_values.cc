@@ -92,6 +92,53 @@ bool IsDistribution(std::string_view text) {
   return true;
 }
 
+// "low", "highm1", "2400000"; the second part may name a governor.
+bool IsFrequency(std::string_view text) {
+  return WholeNumber(text) || IsOneOf(Lower(text), {"low", "medium", "high", "highm1"});
+}
+bool IsGovernor(std::string_view text) {
+  return IsOneOf(Lower(text), {"conservative", "ondemand", "performance", "powersave", "schedutil",
+                               "userspace"});
+}
+
+// --cpu-freq: p1[-p2[:p3]]; Slurm says which part is wrong, and then that the option is.
+std::optional<SbatchProblem> CheckFrequency(std::string_view value) {
+  const std::string last = "\nInvalid --cpu-freq argument";
+  const std::size_t colon = value.find(':');
+  const std::string_view range = value.substr(0, colon);
+  const std::size_t dash = range.find('-');
+  const std::string_view first = range.substr(0, dash);
+  const bool alone = dash == std::string_view::npos && colon == std::string_view::npos;
+  if (!IsFrequency(first) && !(alone && IsGovernor(first)))
+    return SbatchProblem{"unrecognized --cpu-freq argument \"" + std::string(value) + "\"" + last};
+  if (dash != std::string_view::npos && !IsFrequency(range.substr(dash + 1)))
+    return SbatchProblem{"unrecognized --cpu-freq argument \"" + std::string(value) + "\"" + last};
+  if (colon != std::string_view::npos && !IsGovernor(value.substr(colon + 1))) {
+    return SbatchProblem{"illegal governor: " + std::string(value.substr(colon + 1)) +
+                         " on --cpu-freq" + last};
+  }
+  return std::nullopt;
+}
+
+// --gpu-bind and --mem-bind: words, some with a list behind a colon.
+std::optional<SbatchProblem> CheckBinding(const SbatchOption& option, std::string_view value) {
+  const bool gpu = option.name == "gpu-bind";
+  for (const std::string_view part : SplitAt(value, ',')) {
+    const std::string word = Lower(part.substr(0, part.find(':')));
+    const bool known =
+        gpu ? IsOneOf(word, {"verbose", "v", "none", "closest", "map", "mask", "map_gpu",
+                             "mask_gpu", "per_task", "single"})
+            : IsOneOf(word, {"quiet", "q", "verbose", "v", "none", "no", "local", "prefer", "p",
+                             "rank", "sort", "nosort", "map_mem", "mask_mem", "help"});
+    // The values of a list follow commas too.
+    const bool number = word.starts_with("0x") || WholeNumber(word.substr(0, word.find('*')));
+    if (known || number) continue;
+    return SbatchProblem{gpu ? "Invalid --gpu-bind argument: gpu:" + std::string(value)
+                             : "unrecognized --mem-bind argument \"" + std::string(value) + "\""};
+  }
+  return std::nullopt;
+}
+
 // Sets a field of what is kept by name.
 void Keep(const SbatchOption& option, std::string_view value, SbatchRequest* out) {
   auto& how = out->fields["how"];
@@ -109,6 +156,12 @@ std::optional<SbatchProblem> ApplyKept(const SbatchOption& option, std::string_v
       break;
     case M::kHow:
       if (value.empty()) value = "yes";
+      if (option.name == "cpu-freq") {
+        if (auto problem = CheckFrequency(value)) return problem;
+      }
+      if (option.name == "gpu-bind" || option.name == "mem-bind") {
+        if (auto problem = CheckBinding(option, value)) return problem;
+      }
       if (option.name == "acctg-freq" && value.find('=') == std::string_view::npos &&
           !WholeNumber(value))
         return SbatchProblem{"Invalid --acctg-freq specification: " + std::string(value)};

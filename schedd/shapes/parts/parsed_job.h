@@ -20,7 +20,8 @@ struct ParsedJob {
   std::string name = {}, ns = {};
   std::string generate_name = {};  // metadata.generateName, resolved by the service
   std::string display_name = {};   // batch script: its --job-name
-  // label, then annotation kueue.x-k8s.io/queue-name, spec.queueName; "" if none
+  // label, then annotation kueue.x-k8s.io/queue-name, spec.queueName; "" if none; of a batch script
+  // also several, "a,b"
   std::string queue = {};
   std::string priority_class = {};  // kueue.x-k8s.io/priority-class
   // a Workload's spec.admission.clusterQueue
@@ -35,7 +36,6 @@ struct ParsedJob {
   std::string admission_gated_by = {};  // annotation kueue.x-k8s.io/admission-gated-by
   std::vector<std::string> preemption_gates = {};  // a Workload's spec.preemptionGates
   std::shared_ptr<const BatchDetails> batch = {};
-  std::vector<std::string> queue_choices = {};  // of a batch script: -p a,b; empty: no choice
   BatchStatePtr batch_state = {};  // with which a batch script begins; null: all defaults
   JobPlacementPtr placement = {};  // labels and annotations muster.io/placement, cluster, datasets
   json::value manifest;            // as submitted, without status and managedFields

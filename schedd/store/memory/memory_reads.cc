@@ -41,6 +41,9 @@ bool Selects(const JobQuery& query, const JobRecord& job, bool deleted) {
   if (query.array_task && (job.batch == nullptr || job.batch->array_task_id != *query.array_task))
     return false;
   if (query.visible != nullptr && !query.visible->Shows(job)) return false;
+  if (!query.ids.empty() &&
+      std::find(query.ids.begin(), query.ids.end(), job.id) == query.ids.end())
+    return false;
   return !query.ended_since.set() || (job.end_time.set() && job.end_time >= query.ended_since);
 }
 

@@ -292,6 +292,9 @@ Status MemoryStore::Apply(const PlanCommit& commit, UndoLog* undo) {
   }
   status = ApplyAttempts(commit, undo);
   if (!status.ok()) return status;
+  status = ApplySteps(commit, undo);
+  if (!status.ok()) return status;
+  CloseSteps(commit, undo);
   status = ApplyDispatches(commit, undo);
   if (!status.ok()) return status;
   ApplyObjects(commit, undo);

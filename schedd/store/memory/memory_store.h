@@ -79,6 +79,7 @@ class MemoryStore final : public Store {
   Result<JobId> FindJob(Uid uid) override;
   Result<std::vector<Event>> ReadEvents(std::int64_t since, JobId job, std::size_t limit) override;
   Result<std::vector<AttemptRecord>> ReadAttempts(const std::vector<JobId>& ids) override;
+  Result<std::vector<StepRecord>> ReadSteps(const StepQuery& query) override;
   Result<std::vector<AuditRow>> ReadAudit(const AuditQuery& query) override;
   Result<AuditAnchor> ReadAuditAnchor() override;
   Result<std::vector<ObjectPtr>> ReadObjects(ObjectKind kind) override;
@@ -99,6 +100,7 @@ class MemoryStore final : public Store {
   using ObjectId = std::tuple<ObjectKind, std::string, std::string>;
   using UsageKey = std::tuple<std::string, std::string, std::string>;
   using DispatchId = std::pair<Uid, std::int32_t>;
+  using StepKey = std::tuple<JobId, std::int32_t, std::int32_t>;
   /// Everything that would be durable in a database.
   struct Tables {
     std::map<JobId, StoredJob> jobs;
@@ -110,6 +112,7 @@ class MemoryStore final : public Store {
     std::map<UsageKey, std::int64_t> usage;
     std::map<DispatchId, DispatchRow> dispatches;
     std::map<std::pair<JobId, std::int32_t>, AttemptRecord> attempts;
+    std::map<StepKey, StepRecord> steps;
     std::map<std::int64_t, Event> events;
     std::map<std::pair<std::string, std::string>, FairUseRow> fair_use;
     std::map<std::pair<std::string, std::string>, SetAsideObject> set_aside;
@@ -148,6 +151,10 @@ class MemoryStore final : public Store {
   Status ApplyNewJobs(const PlanCommit& commit, UndoLog* undo);
   Status ApplyJobs(const PlanCommit& commit, UndoLog* undo);
   Status ApplyAttempts(const PlanCommit& commit, UndoLog* undo);
+  Status ApplySteps(const PlanCommit& commit, UndoLog* undo);
+  void PutStep(const StepKey& key, StepRecord step, UndoLog* undo);
+  /// Closes the steps that attempts of this commit have left open at their end.
+  void CloseSteps(const PlanCommit& commit, UndoLog* undo);
   Status ApplyDispatches(const PlanCommit& commit, UndoLog* undo);
   Status PutDispatch(const DispatchRow& row, UndoLog* undo);
   void ApplyObjects(const PlanCommit& commit, UndoLog* undo);

@@ -10,10 +10,12 @@
 #include <tuple>
 
 #include "schedd/base/limits.h"
+#include "schedd/model/step_end.h"
 #include "schedd/store/pg/admission_json.h"
 #include "schedd/store/pg/batch_encoding.h"
 #include "schedd/store/pg/row_json.h"
 #include "schedd/store/pg/statements.h"
+#include "schedd/store/pg/use_json.h"
 #include "schedd/store/pg/works_json.h"
 
 namespace muster::pg {
@@ -140,7 +142,7 @@ void QueueAttempts(const std::vector<AttemptRecord>& attempts, PqConnection& con
   using Key = std::pair<JobId, std::int32_t>;
   Column job{E::kInt8}, number{E::kInt4}, cluster{E::kText}, admit{E::kInt8}, start{E::kInt8},
       end{E::kInt8}, outcome{E::kInt2}, reason{E::kText}, message{E::kText}, exit_code{E::kInt4},
-      exit_signal{E::kInt4}, admission{E::kJson};
+      exit_signal{E::kInt4}, admission{E::kJson}, use{E::kJson};
   for (const auto& [key, row] : LastByKey<Key, AttemptRecord>(
            attempts, [](const AttemptRecord& r) { return Key(r.job, r.attempt); })) {
     job.Int8(row->job.value);
@@ -155,10 +157,60 @@ void QueueAttempts(const std::vector<AttemptRecord>& attempts, PqConnection& con
     exit_code.OptionalInt4(row->exit_code);
     exit_signal.Int4(row->exit_signal);
     admission.OptionalText(row->admission == nullptr ? "" : AdmissionText(*row->admission));
+    use.OptionalText(UseText(row->use));
   }
   connection.Queue(sql::kPutAttempts.name,
                    ArraysOf(job, number, cluster, admit, start, end, outcome, reason, message,
-                            exit_code, exit_signal, admission));
+                            exit_code, exit_signal, admission, use));
+}
+
+// The statement leaves steps alone that have an end time, so the first such row of a key counts.
+void QueueSteps(const std::vector<StepRecord>& steps, PqConnection& connection) {
+  std::map<std::tuple<JobId, std::int32_t, std::int32_t>, const StepRecord*> rows;
+  for (const StepRecord& step : steps) {
+    const StepRecord*& row = rows[{step.job, step.attempt, step.step}];
+    if (row == nullptr || !row->end_time.set()) row = &step;
+  }
+  Column job{E::kInt8}, attempt{E::kInt4}, number{E::kInt4}, name{E::kText}, nodes{E::kText},
+      node_count{E::kInt4}, tasks{E::kInt4}, cpus{E::kInt4}, state{E::kInt2}, start{E::kInt8},
+      end{E::kInt8}, exit_code{E::kInt4}, exit_signal{E::kInt4}, use{E::kJson};
+  for (const auto& [key, row] : rows) {
+    job.Int8(row->job.value);
+    attempt.Int4(row->attempt);
+    number.Int4(row->step);
+    name.Text(row->name);
+    nodes.Text(row->nodes);
+    node_count.Int4(row->node_count);
+    tasks.Int4(row->tasks);
+    cpus.Int4(row->cpus);
+    state.Int2(static_cast<std::int16_t>(row->state));
+    start.Time(row->start_time);
+    end.Time(row->end_time);
+    exit_code.Int4(row->exit_code);
+    exit_signal.Int4(row->exit_signal);
+    use.OptionalText(UseText(row->use));
+  }
+  connection.Queue(sql::kPutSteps.name,
+                   ArraysOf(job, attempt, number, name, nodes, node_count, tasks, cpus, state,
+                            start, end, exit_code, exit_signal, use));
+}
+
+// Follows the steps of the same commit, so that these are closed too. An attempt that was closed
+// before has no open steps, unless they came after its end.
+void QueueClosedSteps(const std::vector<AttemptRecord>& attempts, PqConnection& connection) {
+  Column job{E::kInt8}, number{E::kInt4}, end{E::kInt8};
+  bool any = false;
+  for (const AttemptRecord& row : attempts) {
+    if (!row.end_time.set()) continue;
+    any = true;
+    job.Int8(row.job.value);
+    number.Int4(row.attempt);
+    end.Time(row.end_time);
+  }
+  if (!any) return;
+  connection.Queue(sql::kCloseSteps.name, ArraysOf(job, number, end)
+                                              .Int8(static_cast<std::int64_t>(kUnendedStepState))
+                                              .Int8(kUnendedStepSignal));
 }
 
 // Configuration objects of one kind, which is one table. The statements are built for the table and
@@ -357,8 +409,9 @@ void QueuePropagation(const PlanCommit& commit, PqConnection& connection) {
   if (!commit.snapshots.empty()) QueueSnapshots(commit.snapshots, connection);
 }
 
-// What a job was submitted with is part of the immutable row in table jobs; a change of it is rare: an
-// update, a measurement of requests, or the last waiting task of an array, which takes its record.
+// What a job was submitted with is part of the immutable row in table jobs; a change of it is rare:
+// an update, a measurement of requests, or the last waiting task of an array, which takes the
+// array's record.
 void QueueRespecified(const std::vector<JobPtr>& jobs, PqConnection& connection) {
   Column id{E::kInt8}, pod_sets{E::kJson}, batch{E::kJson}, time_limit{E::kInt8},
       display_name{E::kText}, local_queue{E::kText}, priority_class{E::kText}, placement{E::kJson},
@@ -395,6 +448,8 @@ void QueueCommit(const PlanCommit& commit, PqConnection& connection) {
   if (!commit.deleted_jobs.empty()) QueueDeletions(commit.deleted_jobs, connection);
   if (!commit.usage.empty()) QueueUsage(commit.usage, connection);
   if (!commit.attempts.empty()) QueueAttempts(commit.attempts, connection);
+  if (!commit.steps.empty()) QueueSteps(commit.steps, connection);
+  if (!commit.attempts.empty()) QueueClosedSteps(commit.attempts, connection);
   if (!commit.dispatches.empty()) QueueDispatches(commit.dispatches, connection);
   if (!commit.objects.empty()) {
     for (const shapes::KindInfo* kind : shapes::Kinds())

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "schedd/store/pg/admission_json.h"
+#include "schedd/store/pg/use_json.h"
 #include "schedd/store/pg/works_json.h"
 #include "schedd/text/json.h"
 
@@ -182,10 +183,32 @@ Result<AttemptRecord> AttemptOfRow(const pqxx::row& row, Interner* interner) {
   attempt.message = reader.Text();
   attempt.exit_code = reader.OptionalInt4();
   attempt.exit_signal = reader.Number<std::int32_t>();
-  const Status status = Take(&reader, &attempt.admission,
-                             [&](std::string_view text) { return interner->AdmissionOf(text); });
+  Status status = Take(&reader, &attempt.admission,
+                       [&](std::string_view text) { return interner->AdmissionOf(text); });
+  if (status.ok()) status = Take(&reader, &attempt.use, ParseUse);
   if (!status.ok()) return status.error();
   return attempt;
+}
+
+Result<StepRecord> StepOfRow(const pqxx::row& row) {
+  RowReader reader(row);
+  StepRecord step;
+  step.job.value = reader.Number();
+  step.attempt = reader.Number<std::int32_t>();
+  step.step = reader.Number<std::int32_t>();
+  step.name = reader.Text();
+  step.nodes = reader.Text();
+  step.node_count = reader.Number<std::int32_t>();
+  step.tasks = reader.Number<std::int32_t>();
+  step.cpus = reader.Number<std::int32_t>();
+  step.state = static_cast<StepState>(reader.Number<std::int16_t>());
+  step.start_time = reader.Time();
+  step.end_time = reader.Time();
+  step.exit_code = reader.Number<std::int32_t>();
+  step.exit_signal = reader.Number<std::int32_t>();
+  const Status status = Take(&reader, &step.use, ParseUse);
+  if (!status.ok()) return status.error();
+  return step;
 }
 
 Event EventOfRow(const pqxx::row& row) {

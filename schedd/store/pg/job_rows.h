@@ -17,6 +17,8 @@ Result<JobPtr> JobOfRow(const pqxx::row& row, Interner* interner);
 DispatchRow DispatchOfRow(const pqxx::row& row);
 /// A row of kReadAttempts.
 Result<AttemptRecord> AttemptOfRow(const pqxx::row& row, Interner* interner);
+/// A row of kReadSteps.
+Result<StepRecord> StepOfRow(const pqxx::row& row);
 /// A row of kReadEvents.
 Event EventOfRow(const pqxx::row& row);
 /// A row of ReadObjects.

@@ -168,6 +168,7 @@ class PgStore final : public Store {
   Result<JobId> FindJob(Uid uid) override;
   Result<std::vector<Event>> ReadEvents(std::int64_t since, JobId job, std::size_t limit) override;
   Result<std::vector<AttemptRecord>> ReadAttempts(const std::vector<JobId>& ids) override;
+  Result<std::vector<StepRecord>> ReadSteps(const StepQuery& query) override;
   Result<std::vector<AuditRow>> ReadAudit(const AuditQuery& query) override;
   Result<AuditAnchor> ReadAuditAnchor() override;
   Result<std::vector<ObjectPtr>> ReadObjects(ObjectKind kind) override;
@@ -360,13 +361,14 @@ Result<std::vector<JobPtr>> PgStore::ReadJobs(const JobQuery& query) {
   const std::string all = visible == nullptr ? "" : PlacesText(visible->all);
   const std::string own = visible == nullptr ? "" : PlacesText(visible->own);
   const std::string user = visible == nullptr ? "" : visible->user;
+  const std::string ids = query.ids.empty() ? "" : ArrayText(query.ids);
   return Query<Jobs>([&](pqxx::transaction_base& snapshot, Jobs* jobs) -> Status {
     pg::Interner interner;
     const pqxx::result rows = snapshot.exec_params(
         kReadJobs, query.after.value, Filter(query.ns), Filter(query.queue), Filter(query.user),
         Filter(state), Filter(shape), Filter(ended), query.include_deleted, Filter(query.name),
         static_cast<std::int64_t>(query.limit), Filter(all), Filter(own), Filter(user),
-        Filter(array), Filter(array_task));
+        Filter(array), Filter(array_task), Filter(ids));
     for (const pqxx::row& row : rows) {
       Result<JobPtr> job = pg::JobOfRow(row, &interner);
       if (!job.ok()) return job.error();
@@ -432,6 +434,20 @@ Result<std::vector<AttemptRecord>> PgStore::ReadAttempts(const std::vector<JobId
       Result<AttemptRecord> attempt = pg::AttemptOfRow(row, &interner);
       if (!attempt.ok()) return attempt.error();
       attempts->push_back(std::move(attempt).value());
+    }
+    return Done{};
+  });
+}
+
+Result<std::vector<StepRecord>> PgStore::ReadSteps(const StepQuery& query) {
+  using Steps = std::vector<StepRecord>;
+  return Query<Steps>([&](pqxx::transaction_base& snapshot, Steps* steps) -> Status {
+    for (const pqxx::row& row : snapshot.exec_params(
+             pg::sql::kReadSteps, ArrayText(query.jobs), query.after_job.value, query.after_attempt,
+             query.after_step, static_cast<std::int64_t>(query.limit))) {
+      Result<StepRecord> step = pg::StepOfRow(row);
+      if (!step.ok()) return step.error();
+      steps->push_back(std::move(step).value());
     }
     return Done{};
   });

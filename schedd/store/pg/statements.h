@@ -80,14 +80,34 @@ inline constexpr PreparedStatement kPutDispatches = {
 inline constexpr PreparedStatement kPutAttempts = {
     "put_attempts",
     "insert into attempts as a (job_id, attempt, cluster, admit_time, start_time, end_time, "
-    "outcome, reason, message, exit_code, exit_signal, admission) select * from "
+    "outcome, reason, message, exit_code, exit_signal, admission, use) select * from "
     "unnest($1::bigint[], $2::int[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[], "
-    "$7::smallint[], $8::text[], $9::text[], $10::int[], $11::int[], $12::json[]) on conflict "
-    "(job_id, attempt) do update set cluster = excluded.cluster, admit_time = "
+    "$7::smallint[], $8::text[], $9::text[], $10::int[], $11::int[], $12::json[], $13::json[]) on "
+    "conflict (job_id, attempt) do update set cluster = excluded.cluster, admit_time = "
     "excluded.admit_time, start_time = excluded.start_time, end_time = excluded.end_time, "
     "outcome = excluded.outcome, reason = excluded.reason, message = excluded.message, exit_code "
-    "= excluded.exit_code, exit_signal = excluded.exit_signal, admission = excluded.admission "
-    "where a.end_time is null"};
+    "= excluded.exit_code, exit_signal = excluded.exit_signal, admission = excluded.admission, "
+    "use = excluded.use where a.end_time is null"};
+/// A step with an end time is closed: it is not updated.
+inline constexpr PreparedStatement kPutSteps = {
+    "put_steps",
+    "insert into steps as s (job_id, attempt, step, name, nodes, node_count, tasks, cpus, state, "
+    "start_time, end_time, exit_code, exit_signal, use) select * from unnest($1::bigint[], "
+    "$2::int[], $3::int[], $4::text[], $5::text[], $6::int[], $7::int[], $8::int[], "
+    "$9::smallint[], $10::bigint[], $11::bigint[], $12::int[], $13::int[], $14::json[]) on "
+    "conflict (job_id, attempt, step) do update set name = excluded.name, nodes = excluded.nodes, "
+    "node_count = excluded.node_count, tasks = excluded.tasks, cpus = excluded.cpus, "
+    "state = excluded.state, start_time = excluded.start_time, end_time = excluded.end_time, "
+    "exit_code = excluded.exit_code, exit_signal = excluded.exit_signal, use = excluded.use "
+    "where s.end_time is null"};
+/// Closes what attempts that have ended left open. $4 and $5: the state and signal that it gets.
+inline constexpr PreparedStatement kCloseSteps = {
+    "close_steps",
+    "update steps s set end_time = greatest(t.end_time, s.start_time), state = "
+    "$4::bigint::smallint, exit_signal = $5::bigint::int from unnest($1::bigint[], $2::int[], "
+    "$3::bigint[]) as t (job_id, "
+    "attempt, end_time) where s.job_id = t.job_id and s.attempt = t.attempt and s.end_time is "
+    "null"};
 inline constexpr PreparedStatement kAddEvents = {
     "add_events",
     "insert into events (seq, time, type, job_id, object, reason, message) select * from "
@@ -156,9 +176,10 @@ inline constexpr PreparedStatement kRespecifyJobs = {
     "respecify_jobs",
     "update jobs j set pod_sets = t.pod_sets, batch = t.batch, time_limit_s = t.time_limit_s, "
     "display_name = t.display_name, local_queue = t.local_queue, priority_class = "
-    "t.priority_class, placement = t.placement, array_task_id = t.array_task_id from unnest($1::bigint[], $2::json[], $3::json[], "
-    "$4::bigint[], $5::text[], $6::text[], $7::text[], $8::json[], $9::int[]) as t (id, pod_sets, "
-    "batch, time_limit_s, display_name, local_queue, priority_class, placement, array_task_id) where j.id = t.id"};
+    "t.priority_class, placement = t.placement, array_task_id = t.array_task_id from "
+    "unnest($1::bigint[], $2::json[], $3::json[], $4::bigint[], $5::text[], $6::text[], "
+    "$7::text[], $8::json[], $9::int[]) as t (id, pod_sets, batch, time_limit_s, display_name, "
+    "local_queue, priority_class, placement, array_task_id) where j.id = t.id"};
 /// $1 time, $2 how many keys at most. The age of the oldest key decides first whether there is
 /// anything to do, so that the usual case reads one row.
 inline constexpr PreparedStatement kForgetKeys = {
@@ -171,9 +192,10 @@ inline constexpr PreparedStatement kForgetKeys = {
 
 /// Everything that WriteSession prepares when it connects.
 inline constexpr PreparedStatement kWriterStatements[] = {
-    kFence,        kAcceptJobs, kAcceptKeyedJobs, kClaimKeys,     kFreeKeys,      kForeignKeys,
-    kUpdateJobs,   kDeleteJobs, kPutUsage,        kPutDispatches, kPutAttempts,   kAddEvents,
-    kAddAudit,     kForgetKeys, kPutFairUse,      kDropFairUse,   kRespecifyJobs, kPutSetAside,
-    kDropSetAside, kPutWorks,   kDropWorks,       kPutSnapshots,  kDropSnapshots, kForgetAudit};
+    kFence,         kAcceptJobs,  kAcceptKeyedJobs, kClaimKeys,  kFreeKeys,   kForeignKeys,
+    kPutSteps,      kCloseSteps,  kUpdateJobs,      kDeleteJobs, kPutUsage,   kPutDispatches,
+    kPutAttempts,   kAddEvents,   kAddAudit,        kForgetKeys, kPutFairUse, kDropFairUse,
+    kRespecifyJobs, kPutSetAside, kDropSetAside,    kPutWorks,   kDropWorks,  kPutSnapshots,
+    kDropSnapshots, kForgetAudit};
 
 }  // namespace muster::pg::sql

@@ -81,7 +81,7 @@ inline constexpr const char* kReadJobs = MUSTER_JOB_SELECT
     "and ($11::text[] is null or '/' || j.kind = any ($11) "
     "or j.namespace || '/' || j.kind = any ($11) or (j.user_name = $13::text "
     "and ('/' || j.kind = any ($12::text[]) or j.namespace || '/' || j.kind = any ($12)))) "
-    "order by j.id limit $10";
+    "and ($16::bigint[] is null or j.id = any ($16)) order by j.id limit $10";
 inline constexpr const char* kFindLiveJob = "select job_id from job_state where live_name = $1";
 inline constexpr const char* kFindJobByUid = "select id from jobs where uid = $1";
 /// The acceptance of a job is an event too, but has no row in events: it is made from the job's
@@ -100,8 +100,13 @@ inline constexpr const char* kReadJobEvents =
 inline constexpr const char* kReadAttempts =
     "select job_id, attempt, cluster, admit_time, start_time, end_time, outcome, reason, message, "
     "exit_code, "
-    "exit_signal, admission from attempts where job_id = any ($1::bigint[]) order by job_id, "
+    "exit_signal, admission, use from attempts where job_id = any ($1::bigint[]) order by job_id, "
     "attempt";
+inline constexpr const char* kReadSteps =
+    "select job_id, attempt, step, name, nodes, node_count, tasks, cpus, state, start_time, "
+    "end_time, exit_code, exit_signal, use from steps where job_id = any ($1::bigint[]) and "
+    "(job_id, attempt, step) > ($2::bigint, $3::int, $4::int) order by job_id, attempt, step "
+    "limit $5";
 /// The columns of AuditOfRow. $1 since, $2 until, $3 user, $4 verb, $5 object, each null for any;
 /// $6 the number after which rows begin, $7 how many at most. An object that ends in "/" stands for
 /// everything below it.

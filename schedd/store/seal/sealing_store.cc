@@ -136,6 +136,9 @@ class SealingStore final : public Store {
   Result<std::vector<AttemptRecord>> ReadAttempts(const std::vector<JobId>& ids) override {
     return below_->ReadAttempts(ids);
   }
+  Result<std::vector<StepRecord>> ReadSteps(const StepQuery& query) override {
+    return below_->ReadSteps(query);
+  }
   Result<std::vector<AuditRow>> ReadAudit(const AuditQuery& query) override {
     return below_->ReadAudit(query);
   }

@@ -1,4 +1,6 @@
 // The contract of backends/backend.h, for every backend that can be made here.
+#include <signal.h>
+
 #include <algorithm>
 #include <set>
 
@@ -39,6 +41,8 @@ class BackendFactory {
   virtual bool keeps_logs() const = 0;
   /// A stopped attempt can be kept on the member cluster as a record.
   virtual bool keeps_records() const { return true; }
+  /// Processes of its attempts can be sent signals, and lines for their output.
+  virtual bool takes_signals() const { return false; }
   /// Work that prints `first`, waits for Go, prints `then` and succeeds.
   virtual Work Waiting(const std::string& first, const std::string& then) = 0;
   virtual void Go(Backend& backend, const DispatchKey& key) = 0;
@@ -75,6 +79,7 @@ class LocalFactory : public BackendFactory {
   }
   bool keeps_state() const override { return true; }
   bool keeps_logs() const override { return true; }
+  bool takes_signals() const override { return true; }
   Work Waiting(const std::string& first, const std::string& then) override {
     const std::string go = directory_.path() + "/go";
     return {"echo " + first + "; " + UntilExists(go) + "; echo " + then, ""};
@@ -453,6 +458,37 @@ TEST_P(BackendContract, Restart_OnTheSameState_FindsTheSameAttempts) {
   EXPECT_EQ(backend_->ReadLog(runs, {})->data, "once\ntwice\n");
   EXPECT_EQ(backend_->Pods(runs)->size(), 1u);
   BeginAgain(&BackendFactory::Make, sink_);
+}
+
+Result<Done> Signal(Backend& backend, const DispatchKey& key, const SignalOrder& order) {
+  return Wait<Done>([&](auto done) { backend.Signal(key, order, std::move(done)); });
+}
+Result<Done> Notify(Backend& backend, const DispatchKey& key, const std::string& line) {
+  return Wait<Done>([&](auto done) { backend.Notify(key, line, std::move(done)); });
+}
+
+TEST_P(BackendContract, Signal_AndNotify_ReachWhatRuns_AndNothingElse) {
+  const DispatchKey key = Key();
+  const SignalOrder to_all{SIGTERM, SignalOrder::Target::kFull, -1};
+  const Code absent = factory_->takes_signals() ? Code::kNotFound : Code::kUnimplemented;
+  EXPECT_EQ(Signal(*backend_, key, to_all).error().code, absent);
+  EXPECT_EQ(Notify(*backend_, key, "hello").error().code, absent);
+  if (!factory_->takes_signals()) return;
+  // The annotation makes it a batch script, whose shell can be told apart.
+  const Work traps{"trap 'echo got; exit 5' USR1; echo ready; while :; do sleep 0.05; done",
+                   R"("muster.io/batch":"true")"};
+  ASSERT_TRUE(Ensure(*backend_, JobOf(key, traps)).ok());
+  ASSERT_TRUE(AwaitLog(*backend_, key, "ready\n"));
+  EXPECT_EQ(Signal(*backend_, key, {0, SignalOrder::Target::kFull, -1}).error().code,
+            Code::kInvalidArgument);
+  ASSERT_TRUE(Notify(*backend_, key, "hello\n").ok());
+  ASSERT_TRUE(AwaitLog(*backend_, key, "ready\nhello\n"));
+  // No process of it belongs to a step.
+  ASSERT_TRUE(Signal(*backend_, key, {SIGKILL, SignalOrder::Target::kSteps, -1}).ok());
+  ASSERT_TRUE(Signal(*backend_, key, {SIGUSR1, SignalOrder::Target::kBatch, -1}).ok());
+  EXPECT_EQ(sink_.AwaitEnd(key).exit_code, 5);
+  EXPECT_TRUE(AwaitLog(*backend_, key, "ready\nhello\ngot\n"));
+  EXPECT_EQ(Signal(*backend_, key, to_all).error().code, Code::kNotFound);
 }
 
 INSTANTIATE_TEST_SUITE_P(

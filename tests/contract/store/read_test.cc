@@ -80,6 +80,17 @@ TEST_P(ReadContract, PagesFollowTheNumber) {
   EXPECT_EQ(IdsOf(store().ReadJobs(query)), Ids{50});
 }
 
+TEST_P(ReadContract, JobsAreReadByTheirIdsInTheOrderOfTheIds) {
+  for (std::int64_t id = 1; id <= 5; ++id) MustAccept(store(), epoch(), DraftJob(id));
+  JobQuery query;
+  query.ids = {JobId{4}, JobId{2}, JobId{2}, JobId{77}};
+  EXPECT_EQ(IdsOf(store().ReadJobs(query)), (Ids{2, 4}));
+  query.after = JobId{2};
+  EXPECT_EQ(IdsOf(store().ReadJobs(query)), Ids{4});
+  query.user = "bob";
+  EXPECT_EQ(IdsOf(store().ReadJobs(query)), Ids{}) << "the other filters count too";
+}
+
 TEST_P(ReadContract, ManifestsComeInTheOrderAsked) {
   for (const std::int64_t id : {1, 2, 3}) {
     const auto answers =

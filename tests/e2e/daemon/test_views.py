@@ -40,23 +40,25 @@ class Views(unittest.TestCase):
                          [["big", "1", "default*", "mixed", "64", "1:64:1"], ["small", "1", "default*", "idle", "4", "1:4:1"]])
 
     def test_scontrol_shows_nodes(self):
-        for name, lines in (("big", ("CPUAlloc=6 CPUTot=64", "Gres=gpu:8", "RealMemory=131072 AllocMem=2048 FreeMem=129024",
-                                     "State=MIXED Partitions=default")),
-                            ("small", ("CPUAlloc=0 CPUTot=4", "Gres=(null)", "RealMemory=8192 AllocMem=0 FreeMem=8192",
-                                       "State=IDLE Partitions=default"))):
+        for name, lines in (("big", ("CPUAlloc=6 CPUEfctv=64 CPUTot=64 CPULoad=N/A", "Gres=gpu:8",
+                                     "RealMemory=131072 AllocMem=2048 FreeMem=129024 Sockets=1 Boards=1",
+                                     "State=MIXED ThreadsPerCore=1 TmpDisk=0 Weight=1 Owner=N/A MCS_label=N/A", "Partitions=default")),
+                            ("small", ("CPUAlloc=0 CPUEfctv=4 CPUTot=4 CPULoad=N/A", "Gres=(null)",
+                                       "RealMemory=8192 AllocMem=0 FreeMem=8192 Sockets=1 Boards=1",
+                                       "State=IDLE ThreadsPerCore=1 TmpDisk=0 Weight=1 Owner=N/A MCS_label=N/A", "Partitions=default"))):
             shown = self.server.run("scontrol", "show", "node", name)
-            self.assertTrue(shown.startswith(f"NodeName={name}\n   "), shown)
+            self.assertTrue(shown.startswith(f"NodeName={name} Arch="), shown)
             for line in lines:
                 self.assertIn(f"\n   {line}\n", shown)
         both = self.server.run("scontrol", "show", "node")
-        self.assertEqual([line for line in both.splitlines() if line.startswith("NodeName=")], ["NodeName=big", "NodeName=small"])
+        self.assertEqual([line.split()[0] for line in both.splitlines() if line.startswith("NodeName=")], ["NodeName=big", "NodeName=small"])
         self.assertEqual(self.refused(1, "scontrol", "show", "node", "nope"), "Node nope not found\n")
 
     def test_scontrol_shows_a_partition_and_the_configuration(self):
         shown = self.server.run("scontrol", "show", "partition", "default")
         self.assertTrue(shown.startswith("PartitionName=default\n"), shown)
         for line in ("AllowGroups=ALL AllowAccounts=main AllowQos=ALL", "AllocNodes=ALL Default=YES QoS=N/A", "Nodes=big,small",
-                     "State=UP TotalCPUs=68 TotalNodes=2"):
+                     "State=UP TotalCPUs=68 TotalNodes=2 SelectTypeParameters=NONE"):
             self.assertIn(f"\n   {line}\n", shown)
         self.assertEqual(self.refused(1, "scontrol", "show", "partition", "nope"), "Partition nope not found\n")
         config = self.words("scontrol", "show", "config")

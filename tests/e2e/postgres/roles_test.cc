@@ -28,7 +28,7 @@ class Roles : public ::testing::Test {
     superuser_ = FreshDatabase(SharedServer());
     daemon_ = AsRole(superuser_, "muster_daemon");
   }
-  // Makes job `id` of a namespace, with an event and an attempt.
+  // Makes job `id` of a namespace, with an event, an attempt and a step.
   void AddJob(int id, const std::string& ns) {
     const std::string number = std::to_string(id);
     RunSql(superuser_,
@@ -47,6 +47,10 @@ class Roles : public ::testing::Test {
     RunSql(superuser_,
            "insert into events (seq, time, type, job_id, object, reason, message) values (" +
                number + ", 1, 'JobAdmitted', " + number + ", 'o', '', '')");
+    RunSql(superuser_,
+           "insert into steps (job_id, attempt, step, name, nodes, node_count, tasks, cpus, state, "
+           "exit_code, exit_signal) values (" +
+               number + ", 1, 0, 'hostname', 'east', 1, 1, 1, 1, 0, 0)");
   }
   std::string superuser_, daemon_;
 };
@@ -123,7 +127,7 @@ TEST_F(Roles, AReaderSeesItsNamespacesOnly_WhateverItSets) {
   for (const char* setting : {"select 1", "set muster.namespace = 'team-b'",
                               "set search_path = public", "set role muster_read"}) {
     work.exec(setting);
-    for (const char* table : {"jobs", "job_state", "attempts", "events", "workloads"}) {
+    for (const char* table : {"jobs", "job_state", "attempts", "events", "steps", "workloads"}) {
       const pqxx::result rows = work.exec(std::string("select * from ") + table);
       EXPECT_EQ(rows.size(), 1U) << table << " after " << setting;
       ++questions;

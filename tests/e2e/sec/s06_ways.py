@@ -83,11 +83,14 @@ ROUTES = {
     "DELETE /v1/jobs/{id}": [("/v1/jobs/{own}", None, "own"), ("/v1/jobs/{mate}", None, "mate")],
     **{f"POST /v1/jobs/{{id}}:{verb}": [(f"/v1/jobs/{{{whose}}}:{verb}", body, whose) for whose in ("own", "mate")]
        for verb, body in (("hold", EMPTY), ("release", EMPTY), ("requeue", EMPTY), ("nominate", {"clusters": ["east"]}), ("keep", EMPTY),
-                          ("update", {"comment": "x"}))},
+                          ("update", {"comment": "x"}), ("signal", {"signal": "CONT"}), ("notify", {"message": "hello"}))},
     # Only who may update the ClusterQueue may suspend.
     **{f"POST /v1/jobs/{{id}}:{verb}": [(f"/v1/jobs/{{{whose}}}:{verb}", EMPTY, ADMINS) for whose in ("own", "mate")]
        for verb in ("suspend", "resume")},
-    **{f"GET /v1/jobs/{{id}}/{part}": [(f"/v1/jobs/{{mate}}/{part}", None, None)] for part in ("explain", "events", "pods", "member-events")},
+    **{f"GET /v1/jobs/{{id}}/{part}": [(f"/v1/jobs/{{mate}}/{part}", None, None)] for part in (
+        "explain", "events", "pods", "steps", "member-events")},
+    # Jobs that the caller may not see are left out.
+    "GET /v1/steps": [("/v1/steps?job=1,2", None, PEOPLE)],
     "GET /v1/jobs/{id}/logs": [("/v1/jobs/{own}/logs", None, "own"), ("/v1/jobs/{mate}/logs", None, "mate")],
     "GET /v1/events": [("/v1/events", None, None)],
     "GET /v1/accounting": [("/v1/accounting?namespace=team-a", None, None)],

@@ -196,7 +196,11 @@ TEST_F(Sbatch, SlurmsOwnTokenGoesIntoNoJob) {
     EXPECT_FALSE(environment.contains("SLURM_JWT")) << list;
     EXPECT_TRUE(environment.contains("SLURM_JOB_ID")) << list;
   }
-  EXPECT_NE(Run({"--export-file=/dev/null", script_}).exit, 0) << "there is no other way in";
+  const std::string file = ::testing::TempDir() + "sbatch-env-" + std::to_string(::getpid());
+  std::ofstream(file, std::ios::binary) << "A=1" << '\0' << "SLURM_JWT=x" << '\0';
+  EXPECT_EQ(Run({"--export-file", file, script_}).exit, 0);
+  EXPECT_EQ(Body(next).at("environment"), (json::value{{"A", "1"}})) << "there is no way in";
+  ::unlink(file.c_str());
 }
 
 struct BadCase {
@@ -214,7 +218,7 @@ TEST_F(Sbatch, RefusesAsSlurmDoesAndSubmitsNothing) {
        "sbatch: unrecognized option '--frobnicate'\nTry \"sbatch --help\" for more information\n"},
       {"bad time", {"--time=soon", "@"}, 255, "sbatch: error: Invalid --time specification\n"},
       {"bad memory", {"--mem=1.5G", "@"}, 255, "sbatch: error: Invalid --mem specification\n"},
-      {"bad count", {"-n", "0", "@"}, 255, "sbatch: error: Invalid --ntasks specification\n"},
+      {"bad count", {"-n", "0", "@"}, 1, "sbatch: error: Invalid numeric value \"0\" for --ntasks.\n"},
       {"bad array",
        {"--array=3-1", "@"},
        1,
@@ -222,21 +226,31 @@ TEST_F(Sbatch, RefusesAsSlurmDoesAndSubmitsNothing) {
       {"two memory options",
        {"--mem=1G", "--mem-per-cpu=1G", "@"},
        1,
-       "sbatch: error: fatal: --mem, --mem-per-cpu, and --mem-per-gpu are mutually exclusive.\n"},
+       "sbatch: fatal: --mem, --mem-per-cpu, and --mem-per-gpu are mutually exclusive.\n"},
       {"missing file", {"nofile.sh"}, 1, "sbatch: error: Unable to open file nofile.sh\n"},
       {"wrap with a script",
        {"--wrap=x", "@"},
        1,
        "sbatch: error: Script arguments not permitted with --wrap option\n"},
-      {"dependency",
-       {"-d", "afterok:1", "@"},
-       1,
-       "sbatch: error: --dependency: job dependencies are not supported by this version\n"},
-      {"mail",
-       {"--mail-type=END", "@"},
-       1,
-       "sbatch: error: --mail-type: this version sends no mail; use --mail-type=NONE or leave it "
-       "out\n"},
+      {"bad nodes", {"-N", "abc", "@"}, 255,
+       "sbatch: error: \"abc\" is not a valid node count\n"},
+      {"nodes backwards", {"-N", "2-1", "@"}, 255,
+       "sbatch: error: Maximum node count 1 is less than minimum node count 2\n"},
+      {"bad gres", {"--gres=foo:x", "@"}, 1,
+       "sbatch: error: Invalid generic resource (gres) specification\n"},
+      {"bad signal", {"--signal=FOO", "@"}, 255, "sbatch: error: Invalid --signal specification\n"},
+      {"bad begin", {"--begin=foo", "@"}, 255,
+       "Invalid time specification (pos=0): foo\nsbatch: error: Invalid --begin specification\n"},
+      {"bad limit", {"--propagate=FOO", "@"}, 1,
+       "sbatch: error: Bad rlimit name: FOO\nsbatch: error: --propagate=FOO is not valid.\n"},
+      {"no such file", {"--export-file=/nosuch", "@"}, 1,
+       "sbatch: error: Could not open user environment file /nosuch\n"},
+      {"unknown user", {"--uid=nosuch", "@"}, 255, "sbatch: error: Invalid --uid specification\n"},
+      {"ambiguous", {"--me=1", "@"}, 255,
+       "sbatch: option '--me=1' is ambiguous; possibilities: '--mem' '--mem-bind' "
+       "'--mem-per-cpu' '--mem-per-gpu'\nTry \"sbatch --help\" for more information\n"},
+      {"refused by name", {"--bb=x", "@"}, 1,
+       "sbatch: error: --bb: burst buffers do not exist here; use a shared directory\n"},
   };
   for (BadCase bad : cases) {
     for (std::string& word : bad.words) word = word == "@" ? script_ : word;
@@ -258,7 +272,7 @@ TEST_F(Sbatch, RefusesScriptsThatAreNone) {
   for (const auto& [text, message] : cases) {
     WriteScript(text);
     const CommandResult ran = Run({script_});
-    EXPECT_EQ(ran.exit, 1) << text;
+    EXPECT_EQ(ran.exit, std::string(message).starts_with("Invalid dir") ? 255 : 1) << text;
     EXPECT_NE(ran.err.find(message), std::string::npos) << ran.err;
   }
   WriteScript("#!/bin/sh\n#SBATCH --bogus\n");
@@ -271,13 +285,63 @@ TEST_F(Sbatch, WordsTheServersRefusalAsSlurmWould) {
   const CommandResult ran = Run({"-p", "nope", script_});
   EXPECT_EQ(ran.exit, 1);
   EXPECT_EQ(ran.err,
-            "sbatch: error: invalid partition specified: nope\nsbatch: error: no LocalQueue nope\n"
+            "sbatch: error: invalid partition specified: nope\n"
             "sbatch: error: Batch job submission failed: Invalid partition name specified\n");
   answer_ = [](const FakeRequest&) { return Problem(400, "no such class", "priorityClass"); };
   EXPECT_EQ(Run({"-q", "vip", script_}).err,
-            "sbatch: error: Batch job submission failed: Invalid qos specification: vip\n");
+            "sbatch: error: Batch job submission failed: Invalid qos specification\n");
   const ScopedEnv replaced("SLURM_EXIT_ERROR", "77");
   EXPECT_EQ(Run({"-q", "vip", script_}).exit, 77);
+}
+
+TEST_F(Sbatch, WordsEachFieldsRefusal) {
+  const std::pair<const char*, const char*> kFields[] = {
+      {"features", "Invalid feature specification"},
+      {"requiredNodes", "Invalid node name specified"},
+      {"licenses", "Invalid license specification"},
+      {"reservation", "Requested reservation is invalid"},
+      {"dependency", "Job dependency problem"},
+      {"gres", "Invalid generic resource (gres) specification"}};
+  for (const auto& [field, sentence] : kFields) {
+    answer_ = [field = field](const FakeRequest&) { return Problem(400, "no", field); };
+    EXPECT_EQ(Run({script_}).err, std::string("sbatch: error: Batch job submission failed: ") +
+                                      sentence + "\n");
+  }
+  answer_ = [](const FakeRequest&) {
+    return Problem(400, "Requested node configuration is not available: 5 of memory", "resources");
+  };
+  EXPECT_EQ(Run({script_}).err,
+            "sbatch: error: Memory specification can not be satisfied\n"
+            "sbatch: error: Batch job submission failed: Requested node configuration is not "
+            "available\n");
+}
+
+TEST_F(Sbatch, SendsTheCallersWorld) {
+  const ScopedEnv function("BASH_FUNC_module%%", "() { :; }");
+  const mode_t before = ::umask(027);
+  Run({"-N", "2-4", "--propagate=NOFILE", "--begin=2030-01-02T03:04:05", script_, "a"});
+  Run({"--export=NIL", "--propagate=NONE", script_});
+  ::umask(before);
+  const json::object body = Body(0);
+  EXPECT_EQ(body.at("environment").at("BASH_FUNC_module%%"), "() { :; }");
+  EXPECT_EQ(body.at("umask"), "0027");
+  EXPECT_EQ(body.at("nodes"), "2-4");
+  EXPECT_EQ(body.at("limits").as_object().size(), 1u);
+  EXPECT_TRUE(body.at("limits").at("NOFILE").is_int64());
+  EXPECT_TRUE(body.at("begin").as_string().ends_with("Z"));
+  EXPECT_EQ(body.at("submitLine").as_string(), "sbatch -N 2-4 --propagate=NOFILE "
+                                   "--begin=2030-01-02T03:04:05 " + script_ + " a");
+  EXPECT_FALSE(Body(1).contains("limits"));
+  EXPECT_FALSE(Body(1).at("environment").as_object().contains("BASH_FUNC_module%%"));
+}
+
+TEST_F(Sbatch, SendsComponentsOfEitherForm) {
+  Run({"-n", "1", ":", "-n", "2", "--mem=1G", script_});
+  EXPECT_EQ(Body(0).at("components"), (json::value{{{"tasks", 2}, {"memoryPerNode", "1G"}}}));
+  WriteScript("#!/bin/sh\n#SBATCH -n 1\n#SBATCH hetjob\n#SBATCH -n 3\n");
+  Run({script_});
+  EXPECT_EQ(Body(1).at("components"), (json::value{{{"tasks", 3}}}));
+  EXPECT_EQ(Body(1).at("tasks"), 1);
 }
 
 TEST_F(Sbatch, SaysThatTheControllerIsAway) {
@@ -326,14 +390,19 @@ TEST_F(Sbatch, WaitEndsWithOneIfMemoryWasWanting_WhateverTheScriptReturned) {
 }
 
 TEST_F(Sbatch, TestOnlyAsksForADryRun) {
-  answer_ = [](const FakeRequest&) { return FakeAnswer{200, R"({"items":[]})"}; };
+  answer_ = [](const FakeRequest&) {
+    return FakeAnswer{200, R"({"id":63,"startTime":"2026-11-24T10:00:00Z","cpus":2,)"
+                           R"("nodeList":"east","queue":"main"})"};
+  };
+  const ScopedEnv format("SLURM_TIME_FORMAT", "%s");
   const CommandResult ran = Run({"--test-only", script_});
   EXPECT_EQ(ran.exit, 0) << ran.err;
   EXPECT_EQ(ran.out, "");
+  EXPECT_EQ(ran.err,
+            "sbatch: Job 63 to start at 1795514400 using 2 processors on nodes east in partition "
+            "main\n");
   ASSERT_EQ(server_.requests().size(), 1u);
-  EXPECT_EQ(server_.requests()[0].target, "/v1/apply?namespace=default&dryRun=true");
-  EXPECT_EQ(ParseJson(server_.requests()[0].body)->as_array().at(0).at("kind").as_string(),
-            "BatchScript");
+  EXPECT_EQ(server_.requests()[0].target, "/v1/namespaces/default/jobs?dryRun=true");
 }
 
 }  // namespace

@@ -129,10 +129,17 @@ TEST(Formats, NamedFieldsAreTwentyWideUnlessTold) {
 TEST(JobSpecs, NameJobsTasksAndSteps) {
   EXPECT_EQ(ParseJobSpec("12")->id, 12);
   EXPECT_EQ(ParseJobSpec("12.batch")->id, 12);
-  EXPECT_EQ(ParseJobSpec("12_[1-3,7]")->tasks, (std::vector<std::int32_t>{1, 2, 3, 7}));
+  EXPECT_EQ(ParseJobSpec("12.batch")->step, "batch");
+  EXPECT_EQ(ParseJobSpec("12_3.0")->step, "0");
+  EXPECT_EQ(ParseJobSpec("12+1")->het_offset, 1);
+  EXPECT_EQ(ParseJobSpec("12_[1-3,7]")->tasks, (TaskRanges{{1, 3, 1}, {7, 7, 1}}));
+  EXPECT_EQ(SpecText(*ParseJobSpec("12_[1-3,7]")), "12_[1-3,7]");
+  EXPECT_EQ(SpecText(*ParseJobSpec("12_3")), "12_3");
   EXPECT_FALSE(ParseJobSpec("abc"));
   EXPECT_FALSE(ParseJobSpec("0"));
   EXPECT_FALSE(ParseJobSpec("12_x"));
+  EXPECT_FALSE(ParseJobSpec("12.x"));
+  EXPECT_FALSE(ParseJobSpec("12_[1-"));
   JobRow task;
   task.id = 20;
   task.array_job_id = 18;

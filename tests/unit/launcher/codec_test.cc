@@ -31,9 +31,11 @@ auto Fields(const DispatchOrder& of) {
 }
 auto Fields(const Observation& of) {
   const auto& [key, uid, object, incarnation, held, deleting, sequence, at, phase, ready, active,
-               succeeded, failed, start, end, code, signal, reason, message, reclaimable] = of;
+               succeeded, failed, start, end, code, signal, reason, message, reclaimable, use,
+               steps] = of;
   return std::tie(key, uid, object, incarnation, held, deleting, sequence, at, phase, ready, active,
-                  succeeded, failed, start, end, code, signal, reason, message, reclaimable);
+                  succeeded, failed, start, end, code, signal, reason, message, reclaimable, use,
+                  steps);
 }
 auto Fields(const ClusterFacts& of) {
   const auto& [cluster, incarnation, labels, allocatable, capacity, others, nodes, version,
@@ -48,8 +50,12 @@ auto Fields(const PodStatus& of) {
   return std::tie(name, pod_set, phase, message, node, index, code, signal, start, end);
 }
 auto Fields(const RemovePolicy& of) {
-  const auto& [uid, object, grace, keep] = of;
-  return std::tie(uid, object, grace, keep);
+  const auto& [uid, object, grace, keep, cause] = of;
+  return std::tie(uid, object, grace, keep, cause);
+}
+auto Fields(const SignalOrder& of) {
+  const auto& [signal, target, step] = of;
+  return std::tie(signal, target, step);
 }
 auto Fields(const LogQuery& of) {
   const auto& [pod, container, offset, most] = of;
@@ -135,6 +141,23 @@ TEST(LauncherCodec, ReportsAndAnswersComeThrough) {
   seen.reason = static_cast<Reason>(3);
   seen.message = kBytes;
   seen.reclaimable = {{"main", 2}, {"other", 1}};
+  seen.use = {1, 2, 3, 4, 5};
+  seen.steps = {{{42},
+                 7,
+                 3,
+                 "hostname",
+                 "job-7-[0-1]",
+                 2,
+                 4,
+                 8,
+                 StepState::kOutOfMemory,
+                 {9},
+                 {10},
+                 0,
+                 125,
+                 {6, 7, 8, 9, 10}},
+                {}};
+  seen.steps[1].name = kBytes;
   EXPECT_EQ(Fields(*ObservationFrom(ToWire(seen))), Fields(seen));
 
   ClusterFacts facts{"east", "i",     {{"zone", "a"}}, {{"cpu", 1}}, {{"cpu", 2}}, {{"cpu", 3}}, 4,
@@ -158,8 +181,10 @@ TEST(LauncherCodec, ReportsAndAnswersComeThrough) {
 }
 
 TEST(LauncherCodec, QuestionsComeThrough) {
-  const RemovePolicy policy{"u", {"v1", "Pod", "ns", "n"}, -1, true};
-  EXPECT_EQ(Fields(PolicyFrom(ToWire(policy))), Fields(policy));
+  const RemovePolicy policy{"u", {"v1", "Pod", "ns", "n"}, -1, true, StopCause::kPreempted};
+  EXPECT_EQ(Fields(*PolicyFrom(ToWire(policy))), Fields(policy));
+  const SignalOrder signal{10, SignalOrder::Target::kStep, 3};
+  EXPECT_EQ(Fields(*SignalFrom(ToWire(kKey, signal))), Fields(signal));
   const LogQuery query{"p", "c", -5, 1 << 20};
   EXPECT_EQ(Fields(QueryFrom(ToWire(kKey, query))), Fields(query));
   EXPECT_EQ(*KeyFrom(ToWire(kKey)), kKey);
@@ -179,6 +204,17 @@ TEST(LauncherCodec, WhatIsNoValueIsRefused) {
   seen.set_phase(6);
   EXPECT_FALSE(ObservationFrom(seen).has_value());
   EXPECT_FALSE(OrderFrom(pb::Order(), kClock).has_value());
+  pb::Policy policy;
+  policy.set_cause(5);
+  EXPECT_FALSE(PolicyFrom(policy).has_value());
+  pb::SignalCall signal;
+  signal.set_target(4);
+  EXPECT_FALSE(SignalFrom(signal).has_value());
+  observation.steps = {{}};
+  seen = ToWire(observation);
+  EXPECT_TRUE(ObservationFrom(seen).has_value());
+  seen.mutable_steps(0)->set_state(0);
+  EXPECT_FALSE(ObservationFrom(seen).has_value());
   pb::Failure failure;
   failure.set_code(99);
   EXPECT_EQ(ErrorFrom(failure).code, Code::kInternal);

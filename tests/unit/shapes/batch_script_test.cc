@@ -1,7 +1,10 @@
 // Batch scripts: the #SBATCH parser, the REST form, and the Job they become.
 #include "schedd/base/limits.h"
+#include "schedd/shapes/batch/batch_dependency.h"
 #include "schedd/shapes/batch/batch_directives.h"
 #include "schedd/shapes/batch/batch_manifest.h"
+#include "schedd/shapes/batch/batch_times.h"
+#include "schedd/shapes/batch/sbatch_table.h"
 #include "tests/unit/shapes/support.h"
 
 namespace muster::shapes {
@@ -74,6 +77,23 @@ TEST(BatchScript, AsksForWhatItsOptionsSay) {
       {"gres: gpu", "", "main x1 cpu=1 nvidia.com/gpu=1"},
       {"gres: \"example.com/fpga:2,gpu:1\"", "",
        "main x1 cpu=1 example.com/fpga=2 nvidia.com/gpu=1"},
+      {"nodes: 2", "", "main x2 cpu=1"},
+      {"nodes: 2-4, tasks: 3", "", "main x2 cpu=2"},
+      {"tasks: 5, tasksPerNode: 2", "", "main x3 cpu=2"},
+      {"nodes: 1-4, tasks: 4, tasksPerNode: 2", "", "main x2 cpu=2"},
+      {"", "#SBATCH -N2 -n1\n", "main x1 cpu=1"},
+      {"", "#SBATCH -N2 --ntasks-per-node=2 -c3 --mem=1G\n", "main x2 cpu=6 memory=1Gi"},
+      {"", "#SBATCH -N2 --gpus=4 --cpus-per-gpu=3 --mem-per-gpu=1G\n",
+       "main x2 cpu=6 memory=2Gi nvidia.com/gpu=2"},
+      {"", "#SBATCH --gpus=2 --ntasks-per-gpu=2\n", "main x1 cpu=4 nvidia.com/gpu=2"},
+      {"", "#SBATCH -n4 --ntasks-per-gpu=2\n", "main x1 cpu=4 nvidia.com/gpu=2"},
+      {"", "#SBATCH -n2 --tres-per-task=cpu:3,gres/gpu:1\n", "main x1 cpu=6 nvidia.com/gpu=2"},
+      {"", "#SBATCH --gpus-per-socket=2 --sockets-per-node=2\n", "main x1 cpu=1 nvidia.com/gpu=4"},
+      {"", "#SBATCH -n8 --overcommit\n", "main x1 cpu=1"},
+      {"", "#SBATCH --mincpus=4\n", "main x1 cpu=4"},
+      {"", "#SBATCH -N2 -L matlab:4\n", "main x2 cpu=1 license/matlab=2"},
+      {"", "#SBATCH -n1\n#SBATCH hetjob\n#SBATCH -N2 -c2\n",
+       "main x1 cpu=1; component-1 x2 cpu=2"},
       {"gpus: 2", "#SBATCH --gres=gpu:4\n", "main x1 cpu=1 nvidia.com/gpu=2"},
       {"gpusPerTask: 2, tasks: 3", "", "main x1 cpu=3 nvidia.com/gpu=6"},
       {"", "#SBATCH --gpus-per-node=2\n", "main x1 cpu=1 nvidia.com/gpu=2"},
@@ -88,22 +108,32 @@ TEST(BatchScript, AsksForWhatItsOptionsSay) {
 
 TEST(BatchScript, RefusesWrongFieldsAsTheCallerNamedThem) {
   const std::vector<std::pair<std::string, std::string>> cases = {
-      {"nodes: 2", "nodes: a batch script of this version runs on one node"},
+      {"nodes: 2-1", "nodes: Invalid --nodes specification"},
       {"nodes: x", "nodes: Invalid --nodes specification"},
       {"tasks: 0", "tasks: must be at least 1"},
-      {"tasks: 4, tasksPerNode: 2", "tasks: needs more than one node"},
+      {"nodes: 1, tasks: 4, tasksPerNode: 2",
+       "tasks: Requested node configuration is not available"},
       {"cpusPerTask: -1", "cpusPerTask: must be at least 1"},
       {"cpusPerTask: 4000000000", "cpusPerTask: must be at most"},
-      {"memoryPerNode: 0", "memoryPerNode: 0 (all memory of the node) is not supported"},
       {"memoryPerNode: 4X", "memoryPerNode: Invalid --mem specification"},
       {"memoryPerNode: 999999999999T", "memoryPerNode: Invalid --mem specification"},
       {"memoryPerNode: 1G, memoryPerCpu: 1G",
        "memoryPerCpu: --mem, --mem-per-cpu, and --mem-per-gpu are mutually exclusive."},
-      {"gres: \"gpu:a100:2\"", "gres: types of \"gpu\" are chosen by the queue's flavors"},
+      {"gres: \"gpu:a100:2,gpu:h100:1\"", "gres: one node cannot be asked for two types"},
       {"gres: craynetwork", "gres: Invalid generic resource (gres) specification"},
-      {"gpus: \"a100:2\"", "gpus: GPU types are chosen"},
-      {"gpus: 2, gres: \"gpu:1\"", "gpus: asks for 2 GPUs, another option for 1"},
-      {"gpusPerTask: 2", "gpusPerTask: --gpus-per-task needs --ntasks"},
+      {"gpus: \"a100:x\"", "gpus: Invalid generic resource (gres) specification"},
+      {"gpus: 1, nodes: 2", "gpus: asks for less than one GPU on each of 2 nodes"},
+      {"nodes: 2, licenses: \"a:3\"", "licenses: the licences of a job on 2 nodes"},
+      {"dependency: \"afterok\"", "dependency: Job dependency problem"},
+      {"begin: soon", "begin: Invalid --begin specification"},
+      {"signal: NONE", "signal: Invalid --signal specification"},
+      {"how: {bogus: x}", "how[bogus]"},
+      {"umask: \"99\"", "umask: must be an octal number"},
+      {"limits: {FOO: 1}", "is no limit of a process"},
+      {"components: [{queue: x}]", "unknown field"},
+      {"wholeNode: {cpus: 1}", "wholeNode: unknown field"},
+      {"nodes: 1, gpus: 2, gres: \"gpu:1\"", "gpus: asks for 2 GPUs, another option for 1"},
+      {"gpusPerTask: 2", "gpusPerTask: --gpus-per-task used without"},
       {"resources: {cpu: 2}, cpusPerTask: 2", "resources[cpu]: is given in two ways"},
       {"resources: {cpu: 0}", "resources[cpu]: must be greater than zero"},
       {"timeLimit: soon", "timeLimit: Invalid --time specification"},
@@ -114,7 +144,6 @@ TEST(BatchScript, RefusesWrongFieldsAsTheCallerNamedThem) {
       {"environment: {A: 1}", "environment[A]: must be a string"},
       {"arguments: [1]", "arguments[0]: must be a string"},
       {"name: \"a\\nb\"", "name: must not contain control characters"},
-      {"queue: \"a,b\"", "queue: a choice of several partitions"},
       {"queue: Bad_Queue", "queue: invalid partition specified"},
       {"queue: other/gpu", "queue: \"other/gpu\" is a queue of another namespace"},
       {"qos: \"a b\"", "priorityClass: Invalid qos specification"},
@@ -135,20 +164,20 @@ TEST(BatchScript, RefusesWrongFieldsAsTheCallerNamedThem) {
 TEST(BatchScript, RefusesDirectivesInSbatchsWords) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"--frobnicate", "unrecognized option '--frobnicate'"},
-      {"--me=1", "option '--me' is ambiguous"},
+      {"--me=1", "option '--me=1' is ambiguous"},
       {"-y", "invalid option -- 'y'"},
       {"train.py", "Invalid directive found in batch script: train.py"},
       {"--time", "option '--time' requires an argument"},
       {"-t", "option requires an argument -- 't'"},
       {"--hold=yes", "option '--hold' doesn't allow an argument"},
-      {"-n two", "Invalid --ntasks specification"},
-      {"--dependency=afterok:1", "--dependency: job dependencies are not supported"},
-      {"-d afterok:1", "--dependency: job dependencies are not supported"},
-      {"--exclusive", "--exclusive: whole nodes"},
-      {"--constraint=a", "--constraint: machines cannot be chosen"},
-      {"--mail-type=END", "--mail-type: this version sends no mail"},
-      {"hetjob", "heterogeneous jobs"},
-      {"--nice=5", "--nice: priority comes from the priority class"},
+      {"-n two", "Invalid numeric value \"two\" for --ntasks."},
+      {"--bb=x", "--bb: burst buffers"},
+      {"--container=x", "--container: containers are chosen"},
+      {"--tmp=1G", "--tmp: the temporary disk"},
+      {"--exclusive=all", "Invalid --exclusive specification"},
+      {"--mail-type=LATER", "Invalid --mail-type specification"},
+      {"--distribution=random", "Invalid --distribution specification"},
+      {"hetjob\n#SBATCH -J other", "components of a heterogeneous job share all but"},
   };
   for (const auto& [words, problem] : cases) {
     EXPECT_THAT(ProblemsOf(Submit("", "#SBATCH " + words + "\n")), HasSubstr(problem)) << words;
@@ -278,9 +307,134 @@ TEST(BatchScript, BecomesAJobThatRunsTheScriptFromAConfigMap) {
   ASSERT_EQ(rendered->dependents.size(), 1U);
   EXPECT_EQ(rendered->object.name, "job-41-00000000");
   EXPECT_EQ(rendered->dependents[0].name, "job-41-00000000-script");
-  EXPECT_THAT(TextAt(rendered->dependents[0].manifest, {"data", "script"}),
+  EXPECT_THAT(TextAt(rendered->dependents[0].manifest, {"data", "slurm_script"}),
               HasSubstr("echo hello"));
   EXPECT_TRUE(ParseObject(rendered->dependents[0].manifest).ok());
+}
+
+// The text that the shell of a container runs.
+std::string RunOf(const json::value& job) {
+  return std::string(std::string_view(
+      At(job, {"spec", "template", "spec", "containers", "0", "command", "2"})->as_string()));
+}
+
+TEST(BatchScript, KeepsWhatSaysHowAndWhen) {
+  const auto job = Submit("", "#SBATCH --hint=nomultithread -m block:cyclic --propagate=NOFILE\n"
+                              "#SBATCH -d afterok:7:8_3?after:9+5 --nice=5 --priority=7 -k\n"
+                              "#SBATCH --begin=now+1hour --signal=B:USR2@90 --mail-type=END,FAIL\n"
+                              "#SBATCH -C 'a&b' -w n1 -x n[2-3] --wckey=k --exclusive\n");
+  ASSERT_TRUE(job.ok()) << job.error().detail;
+  using Pair = std::pair<std::string, std::string>;
+  EXPECT_THAT(job->batch->how, ElementsAre(Pair{"hint", "nomultithread"},
+                                           Pair{"distribution", "block:cyclic"},
+                                           Pair{"propagate", "NOFILE"}, Pair{"no-kill", "yes"}));
+  ASSERT_NE(job->batch_state, nullptr);
+  EXPECT_TRUE(job->batch_state->any_dependency);
+  EXPECT_EQ(DependencyText(*job->batch_state, [](JobId id) { return id.value == 7; }),
+            "afterok:7_*(unfulfilled)?afterok:8_3(unfulfilled)?after:9+5(unfulfilled)");
+  EXPECT_EQ(job->batch_state->nice, 5);
+  EXPECT_EQ(job->batch_state->own_priority, 7);
+  EXPECT_EQ(FormatRfc3339(*job->batch_state->begin_at), "1970-01-01T01:00:00Z") << "of time zero";
+  EXPECT_EQ(job->batch->warning, (WarningSignal{12, 90, true, false}));
+  EXPECT_EQ(job->batch->mail_events, 6U);
+  EXPECT_EQ(job->batch->features, "a&b");
+  EXPECT_TRUE(job->batch->exclusive);
+  EXPECT_TRUE(Submit("", "#SBATCH --priority=0\n")->hold);
+  EXPECT_EQ(Submit("queue: \"gpu,team/long\"")->queue, "gpu,long");
+  EXPECT_EQ(Submit("")->batch_state, nullptr);
+}
+
+TEST(BatchScript, OfSeveralNodesIsAnIndexedJobWithAServiceForItsHosts) {
+  const auto parsed = Submit("umask: \"0027\", environment: {\"BASH_FUNC_m%%\": \"() { echo 'x'; }\"}",
+                             "#SBATCH -N2 -n3 -c2 --signal=USR1@30\n");
+  ASSERT_TRUE(parsed.ok()) << parsed.error().detail;
+  const auto rendered = Render(Record(*parsed), parsed->manifest, ConfigView{}, {"inst", false});
+  ASSERT_TRUE(rendered.ok()) << rendered.error().detail;
+  const json::value& job = rendered->object.manifest;
+  EXPECT_EQ(rendered->object.name, "job-41");
+  EXPECT_EQ(TextAt(job, {"spec", "completionMode"}), "\"Indexed\"");
+  EXPECT_EQ(TextAt(job, {"spec", "completions"}), "2");
+  EXPECT_EQ(TextAt(job, {"spec", "successPolicy"}), R"({"rules":[{"succeededIndexes":"0"}]})");
+  EXPECT_EQ(TextAt(job, {"spec", "template", "spec", "subdomain"}), "\"job-41\"");
+  EXPECT_EQ(Env(job, "SLURM_JOB_NODELIST"), "job-41-[0-1]");
+  EXPECT_EQ(Env(job, "SLURMD_NODENAME"), "job-41-0");
+  EXPECT_EQ(Env(job, "SLURM_TASKS_PER_NODE"), "2,1");
+  EXPECT_EQ(Env(job, "SLURM_JOB_CPUS_PER_NODE"), "4(x2)");
+  EXPECT_EQ(Env(job, "SLURM_NNODES"), "2");
+  const auto* annotations = At(job, {"spec", "template", "metadata", "annotations"});
+  EXPECT_EQ(TextAt(*annotations, {"muster.io/hosts"}), "\"job-41-0,job-41-1\"");
+  EXPECT_EQ(TextAt(*annotations, {"muster.io/signal"}), "\"10@30\"");
+  EXPECT_THAT(RunOf(job), HasSubstr("= 0 ] || exec"));
+  EXPECT_THAT(RunOf(job), HasSubstr("umask 0027\n"));
+  EXPECT_THAT(RunOf(job), HasSubstr(R"(exec env 'BASH_FUNC_m%%=() { echo '\''x'\''; }' )"));
+  ASSERT_EQ(rendered->dependents.size(), 2U);
+  EXPECT_EQ(rendered->dependents[1].kind, "Service");
+  EXPECT_EQ(TextAt(rendered->dependents[1].manifest, {"spec", "clusterIP"}), "\"None\"");
+}
+
+TEST(BatchScript, OfComponentsIsAJobSet) {
+  const auto parsed = Submit("", "#SBATCH -n1\n#SBATCH hetjob\n#SBATCH -N2 -c2\n");
+  ASSERT_TRUE(parsed.ok()) << parsed.error().detail;
+  JobRecord record = Record(*parsed);
+  record.pod_sets = std::make_shared<const PodSets>(parsed->pod_sets);
+  const auto rendered = Render(record, parsed->manifest, ConfigView{}, {"inst", false});
+  ASSERT_TRUE(rendered.ok()) << rendered.error().detail;
+  EXPECT_EQ(rendered->object.kind, "JobSet");
+  EXPECT_TRUE(ParseJob(json::value(rendered->object.manifest)).ok());
+  EXPECT_EQ(parsed->batch->components,
+            (std::vector<HetComponent>{{"component-1", 2, 2, 2}}));
+}
+
+TEST(BatchScript, IsRenderedWithWhatWasChangedSince) {
+  const auto parsed = Submit("", "#SBATCH -J a\n");
+  JobRecord record = Record(*parsed);
+  BatchState state;
+  state.changed_spec = R"({"output":"/tmp/new","comment":null})";
+  record.batch_state = std::make_shared<const BatchState>(state);
+  const auto rendered = Render(record, parsed->manifest, ConfigView{}, {"inst", false});
+  EXPECT_EQ(TextAt(rendered->object.manifest,
+                   {"spec", "template", "metadata", "annotations", "muster.io/stdout-path"}),
+            "\"/tmp/new\"");
+}
+
+TEST(SbatchTable, IsSortedAndNamesEachLetterOnce) {
+  std::string letters;
+  std::string_view before;
+  for (const SbatchOption& option : SbatchOptions()) {
+    EXPECT_LT(before, option.name);
+    before = option.name;
+    if (option.letter == 0) continue;
+    EXPECT_EQ(letters.find(option.letter), std::string::npos) << option.letter;
+    letters.push_back(option.letter);
+  }
+}
+
+TEST(ParseDependencies, TakesSlurmsFormsAndRefusesOthers) {
+  for (const std::string good : {"", "7", "afterok:7", "afterany:7:8", "after:7+10:8", "singleton",
+                                 "afterok:8_3,afternotok:9", "aftercorr:8?afterok:9", "AFTEROK:8_*"})
+    EXPECT_TRUE(ParseDependencies(good).ok()) << good;
+  for (const std::string bad : {"foo", "afterok", "afterok:", "afterok:x", "afterok:0", "after:7+",
+                                "afterok:7+5", "a:1", "afterok:7,", "7,8?9", "singleton:7", "7_x"})
+    EXPECT_THAT(ProblemsOf(ParseDependencies(bad)), HasSubstr("Job dependency problem")) << bad;
+}
+
+TEST(ParseSlurmPoint, ReadsTimesRelativeToNow) {
+  WallTime now;
+  ASSERT_TRUE(ParseRfc3339("2026-11-24T14:00:00Z", &now));
+  const std::pair<std::string, std::string> cases[] = {
+      {"now", "2026-11-24T14:00:00Z"},       {"now+60", "2026-11-24T14:01:00Z"},
+      {"now+2days", "2026-11-26T14:00:00Z"}, {"16:00", "2026-11-24T16:00:00Z"},
+      {"13:00", "2026-11-25T13:00:00Z"},     {"1:30PM", "2026-11-25T13:30:00Z"},
+      {"tomorrow", "2026-11-25T00:00:00Z"},  {"noon", "2026-11-25T12:00:00Z"},
+      {"2027-01-02", "2027-01-02T00:00:00Z"}, {"2027-01-02T03:04", "2027-01-02T03:04:00Z"},
+      {"12/24/27-18:00", "2027-12-24T18:00:00Z"}, {"1224", "2026-12-24T00:00:00Z"}};
+  for (const auto& [text, wanted] : cases) {
+    const auto point = ParseSlurmPoint(text, now);
+    ASSERT_TRUE(point) << text;
+    EXPECT_EQ(FormatRfc3339(*point), wanted) << text;
+  }
+  for (const std::string bad : {"", "soon", "now-1", "25:00", "2026-13-01", "1:2:3:4"})
+    EXPECT_FALSE(ParseSlurmPoint(bad, now)) << bad;
 }
 
 TEST(BatchScript, CountsItsDevicesFromZero) {

@@ -12,7 +12,7 @@
 #include "schedd/model/job.h"
 #include "schedd/model/member_cluster.h"
 
-namespace muster::core {
+namespace muster {
 
 /// What a job says of the nodes on which it may run.
 struct NodeChoice {
@@ -39,4 +39,4 @@ bool SatisfiesFeatures(std::string_view expression, const LabelMap& labels);
 /// The names of a host list, "n[1-3],gpu1"; at most 10,000.
 std::vector<std::string> NodeNames(std::string_view list);
 
-}  // namespace muster::core
+}  // namespace muster

@@ -1,12 +1,12 @@
 // A feature expression is read by descent: alternatives of sequences of names, with parentheses or
 // brackets around parts. In Slurm brackets ask that all nodes have the same feature; all nodes of a
 // job are on one member here.
-#include "schedd/core/member/node_choice.h"
+#include "schedd/model/node_choice.h"
 
 #include <algorithm>
 #include <charconv>
 
-namespace muster::core {
+namespace muster {
 namespace {
 
 constexpr std::size_t kNodeNamesMax = 10'000;
@@ -194,4 +194,4 @@ std::vector<std::string> NodeNames(std::string_view list) {
   return names;
 }
 
-}  // namespace muster::core
+}  // namespace muster

@@ -1,0 +1,218 @@
+// The keywords of scontrol that change or wait for jobs (rule B25).
+#include <fcntl.h>
+#include <poll.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "clients/lib/job_view.h"
+#include "clients/lib/visible_text.h"
+#include "clients/slurm/batch_script.h"
+#include "clients/slurm/same_word.h"
+#include "clients/slurm/scontrol.h"
+#include "clients/slurm/task_ranges.h"
+#include "schedd/text/json.h"
+
+namespace muster::slurm {
+namespace {
+
+// The id of the row in a request: of waiting tasks those that `spec` names.
+std::string ChangedId(const JobSpec& spec, const JobRow& row) {
+  if (!IsArrayRecord(row)) return std::to_string(row.id);
+  const auto waiting = ParseTasks(row.extra->waiting_tasks);
+  if (!waiting) return std::to_string(row.id);
+  JobSpec target;
+  target.id = row.array_job_id;
+  target.tasks_only = true;
+  target.tasks = spec.tasks_only ? CommonTasks(*waiting, spec.tasks) : *waiting;
+  return SpecText(target);
+}
+
+// One verb and its body, which may depend on the job.
+struct Verb {
+  std::string name;
+  json::object body;
+  bool admin_of_others = false;  // hold: of other users' jobs it is the operator's
+};
+
+bool IsOwn(Session& session, const JobRow& row) {
+  const client::Outcome<std::string> self = OwnUser(session.api);
+  return self.ok() && *self == row.user;
+}
+
+// Sends one verb for one job, or for each task of an array; gives the exit status.
+int SendVerb(Session& session, const Verb& verb, const std::string& text) {
+  const auto spec = ParseJobSpec(text);
+  if (!spec || !spec->step.empty())
+    return FailPlain("Invalid job id specified for job " + text +
+                     "\nslurm_suspend error: Invalid job id specified");
+  JobList list;
+  const client::Outcome<Done> fetched = FetchSpecs(session.api, {*spec}, &list);
+  if (!fetched.ok()) return Fail(kScontrol, FailureText(fetched.failure()));
+  if (list.rows().empty()) {
+    return FailPlain("Invalid job id specified for job " + text +
+                     "\nslurm_suspend error: Invalid job id specified");
+  }
+  int exit = 0;
+  const auto live = std::count_if(list.rows().begin(), list.rows().end(),
+                                  [](const JobRow& row) { return !IsOver(row.state); });
+  for (const JobRow& row : list.rows()) {
+    if (live > 0 && IsOver(row.state)) continue;
+    // Of an array the waiting tasks are held and released, the others run on.
+    const bool waits = IsPending(row.state);
+    const bool of_waiting = verb.name == "hold" || verb.name == "release";
+    if (of_waiting && !waits && list.rows().size() > 1) continue;
+    client::Call call;
+    call.target = client::JobPath(ChangedId(*spec, row)) + ":" + verb.name;
+    json::object body = verb.body;
+    if (verb.admin_of_others && !IsOwn(session, row)) body["byAdmin"] = true;
+    if (!body.empty()) call.body = json::serialize(body);
+    const client::Outcome<json::value> answer = session.api.Send(call);
+    if (answer.ok()) continue;
+    const std::string why = ChangeFailure(answer.failure(), IsOver(row.state));
+    exit = FailPlain(why + " for job " + std::to_string(row.id) + "\nslurm_suspend error: " + why);
+  }
+  return exit;
+}
+
+std::optional<JobRow> OneJob(Session& session, const std::string& text, JobList* list) {
+  const auto spec = ParseJobSpec(text);
+  if (!spec) return std::nullopt;
+  const client::Outcome<Done> fetched = FetchSpecs(session.api, {*spec}, list);
+  if (!fetched.ok()) {
+    PrintError(kScontrol, FailureText(fetched.failure()));
+    return std::nullopt;
+  }
+  if (list->rows().empty()) return std::nullopt;
+  return list->rows().front();
+}
+
+}  // namespace
+
+// The exit status is the highest.
+int ChangeJobs(Session& session, const Words& words) {
+  Verb verb;
+  verb.name = words[0];
+  if (SameWord(words[0], "uhold")) verb.name = "hold";
+  if (SameWord(words[0], "hold")) verb.admin_of_others = true;
+  std::size_t first = 1;
+  if (SameWord(words[0], "requeuehold")) {
+    verb.name = "requeue";
+    verb.body["hold"] = true;
+    if (::strncasecmp(words[1].c_str(), "state=", 6) == 0) {
+      if (!SameWord(words[1].substr(6), "SpecialExit"))
+        return FailPlain("Invalid state: " + words[1].substr(6));
+      verb.body["specialExit"] = true;
+      first = 2;
+    }
+  }
+  if (SameWord(words[0], "top")) {
+    return Fail(kScontrol,
+                "top is not supported: jobs are ordered by priority; use update JobId=ID Nice=N");
+  }
+  for (char& c : verb.name) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c + 32 : c);
+  if (first >= words.size()) return FailPlain("too few arguments for keyword:" + words[0]);
+  int exit = 0;
+  for (std::size_t i = first; i < words.size(); ++i) {
+    for (const std::string& id : SplitList(WithoutJobKey(words[i])))
+      exit = std::max(exit, SendVerb(session, verb, id));
+  }
+  return exit;
+}
+
+// Waits until the job's nodes are there: 0 once it runs, 1 if it ended.
+int WaitForJob(Session& session, const Words& words) {
+  constexpr int kWaitMs = 500;
+  bool told = false;
+  for (;;) {
+    JobList list;
+    const std::optional<JobRow> row = OneJob(session, WithoutJobKey(words[1]), &list);
+    if (!row) return FailPlain("slurm_load_jobs error: Invalid job id specified");
+    if (IsOver(row->state)) {
+      return FailPlain("Job " + std::to_string(row->id) + " no longer running");
+    }
+    if (row->state == State::kRunning || row->state == State::kSuspended) {
+      if (!session.options.quiet)
+        std::fprintf(stderr, "Nodes are ready for job %lld\n", static_cast<long long>(row->id));
+      return 0;
+    }
+    if (!told && !session.options.quiet) std::fprintf(stderr, "Waiting for nodes to boot\n");
+    told = true;
+    ::poll(nullptr, 0, kWaitMs);
+  }
+}
+
+// write batch_script ID [FILE]: slurm-ID.sh by default, "-" is stdout.
+int WriteScript(Session& session, const Words& words) {
+  if (SameWord(words[1], "config"))
+    return Fail(kScontrol, "write config is not supported: there is no slurm.conf");
+  if (!SameWord(words[1], "batch_script"))
+    return FailPlain("invalid write argument:" + words[1]);
+  if (words.size() < 3) return FailPlain("too few arguments for keyword:write");
+  JobList list;
+  const std::optional<JobRow> row = OneJob(session, words[2], &list);
+  if (!row || !row->is_batch)
+    return FailPlain("job script retrieval failed: Invalid job id specified");
+  const client::Outcome<ScriptText> script = FetchScript(session.api, row->id);
+  if (!script.ok())
+    return FailPlain("job script retrieval failed: " + ChangeFailure(script.failure(), false));
+  const std::string id = std::to_string(row->id);
+  const std::string path = words.size() > 3 ? words[3] : "slurm-" + id + ".sh";
+  if (path == "-") return WriteOut(script->script), 0;
+  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0700);
+  std::FILE* file = fd < 0 ? nullptr : ::fdopen(fd, "w");
+  if (file == nullptr) {
+    if (fd >= 0) ::close(fd);
+    return Fail(kScontrol, "failed to open file `" + path + "`");
+  }
+  const bool whole =
+      std::fwrite(script->script.data(), 1, script->script.size(), file) == script->script.size();
+  if (std::fclose(file) != 0 || !whole) return Fail(kScontrol, "failed to write file `" + path + "`");
+  if (!session.options.quiet) WriteOut("batch script for job " + id + " written to " + path + "\n");
+  return 0;
+}
+
+int NotifyJob(Session& session, const Words& words) {
+  JobList list;
+  const std::optional<JobRow> row = OneJob(session, WithoutJobKey(words[1]), &list);
+  if (!row) return FailPlain("job notify failure: Invalid job id specified");
+  std::string message;
+  for (std::size_t i = 2; i < words.size(); ++i) message += (i == 2 ? "" : " ") + words[i];
+  client::Call call;
+  call.target = client::JobPath(std::to_string(row->id)) + ":notify";
+  call.body = json::serialize(json::object{{"message", message}});
+  const client::Outcome<json::value> answer = session.api.Send(call);
+  if (answer.ok()) return 0;
+  return FailPlain("job notify failure: " + ChangeFailure(answer.failure(), IsOver(row->state)));
+}
+
+// The token of the server's own token API in the variable that Slurm's clients read.
+int MintToken(Session& session, const Words& words) {
+  json::object body{{"description", "scontrol token"}};
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    const std::size_t equals = words[i].find('=');
+    const std::string key = words[i].substr(0, equals);
+    const std::string value = equals == std::string::npos ? "" : words[i].substr(equals + 1);
+    if (SameWord(key, "username") && !value.empty()) {
+      body["user"] = value;
+    } else if (SameWord(key, "lifespan") && SameWord(value, "infinite")) {
+      return Fail(kScontrol, "lifespan=infinite is not supported: every token ends");
+    } else if (SameWord(key, "lifespan") && ParseCount(value)) {
+      body["ttl"] = *ParseCount(value);
+    } else {
+      return FailPlain("Invalid option: `" + words[i] + "`");
+    }
+  }
+  client::Call call;
+  call.target = "/v1/tokens";
+  call.body = json::serialize(body);
+  const client::Outcome<json::value> answer = session.api.Send(call);
+  if (!answer.ok())
+    return FailPlain("Error fetching token: " + ChangeFailure(answer.failure(), false));
+  WriteOut("SLURM_JWT=" + client::PathText(*answer, "token") + "\n");
+  return 0;
+}
+
+}  // namespace muster::slurm
