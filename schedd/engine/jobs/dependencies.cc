@@ -182,13 +182,18 @@ void Dependencies::NoteParent(const JobRecord& parent) {
   }
 }
 
-// Two names may have one hash: then the records are compared.
+// Two names may have one hash: then the records are compared. A task of an array has a higher id than
+// jobs that were submitted after its array, so it counts as as old as that.
 bool Dependencies::EarlierLeft(const JobRecord& job) const {
   const NameKey key = NameKeyOf(job);
+  const auto age = [](const JobRecord& one) {
+    return ArrayOf(one).value != 0 ? ArrayOf(one) : one.id;
+  };
   for (auto at = by_name_.lower_bound({key, JobId{}});
-       at != by_name_.end() && at->first == key && at->second < job.id; ++at) {
+       at != by_name_.end() && at->first == key; ++at) {
     const JobPtr other = jobs_.Find(at->second);
-    if (other != nullptr && other->user == job.user && other->display_name == job.display_name)
+    if (other != nullptr && age(*other) < age(job) && other->user == job.user &&
+        other->display_name == job.display_name)
       return true;
   }
   return false;
