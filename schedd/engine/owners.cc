@@ -19,10 +19,10 @@ Owners::Owners(EngineContext& context_in)
       arrays(jobs),
       attempts(context, commits, config, waiting, jobs, rows),
       array_tasks(context, commits, waiting, jobs, attempts, arrays, job_ids),
-      dependencies(context, commits, jobs, attempts),
+      dependencies(context, commits, jobs, attempts, array_tasks),
       partitions(commits, config, jobs),
       batch_commands(context, commits, config, waiting, jobs, attempts, dependencies),
-      job_commands(context, commits, jobs, attempts, batch_commands, arrays, job_ids),
+      job_commands(context, commits, jobs, attempts, batch_commands, arrays, array_tasks),
       admission_commands(context, commits, config, jobs, attempts),
       nominations(context, commits, config, members, jobs, attempts),
       alarms(context, config, waiting, jobs, attempts, job_commands),
@@ -44,9 +44,9 @@ Owners::Owners(EngineContext& context_in)
       lost_members(context, commits, config, members, waiting, jobs, rows, attempts, machines,
                    held_ends),
       leaving(context, config, members, jobs, rows, attempts, works, configuration) {
-  for (JobFollower* follower : std::initializer_list<JobFollower*>{
-           &attempts, &alarms, &machines, &stand_ins, &tenants, &arrays, &array_tasks,
-           &dependencies}) {
+  for (JobFollower* follower :
+       std::initializer_list<JobFollower*>{&attempts, &alarms, &machines, &stand_ins, &tenants,
+                                           &dependencies, &arrays, &array_tasks}) {
     jobs.AddFollower(follower);
   }
   configuration.AddFollower(&leaving);

@@ -56,12 +56,6 @@ Draft SplitOff(const JobRecord& array, const NewRecord& made, TaskRanges tasks) 
   return draft;
 }
 
-Draft WithThrottle(const JobRecord& job, std::int32_t throttle) {
-  auto draft = std::make_shared<JobRecord>(job);
-  ChangeBatchState(draft.get(), [&](BatchState* state) { state->task_throttle = throttle; });
-  return draft;
-}
-
 Draft AtTaskLimit(const JobRecord& array, std::int32_t throttle) {
   auto draft = std::make_shared<JobRecord>(array);
   draft->reason = Reason::kArrayTaskLimit;

@@ -21,8 +21,6 @@ Draft LastTask(const JobRecord& array, std::int32_t index);
 Draft WithWaiting(const JobRecord& array, TaskRanges tasks);
 /// A record of its own for some of the waiting tasks.
 Draft SplitOff(const JobRecord& array, const NewRecord& made, TaskRanges tasks);
-/// Another %N; 0: none.
-Draft WithThrottle(const JobRecord& job, std::int32_t throttle);
 /// Why no task of the record may start: as many run as its %N allows.
 Draft AtTaskLimit(const JobRecord& array, std::int32_t throttle);
 /// The limit does not keep it any more.

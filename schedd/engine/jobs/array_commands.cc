@@ -6,7 +6,7 @@
 // verb that changes nothing of a record (a hold of a held one) does not divide it.
 #include "schedd/engine/jobs/job_commands.h"
 #include "schedd/engine/jobs/refusals.h"
-#include "schedd/lifecycle/array_changes.h"
+#include "schedd/model/task_ranges.h"
 
 namespace muster {
 namespace {
@@ -36,23 +36,12 @@ Result<JobPtr> JobCommands::ChangeTasks(const JobCommand& command) {
     TaskRanges chosen = Common(BatchStateOf(*record).waiting_tasks, command.tasks);
     if (chosen.empty()) continue;
     const bool divide = ChangesWaiting(command.verb, record->state);
-    take(ChangeJob(command, divide ? Divided(record, std::move(chosen)) : record));
+    take(ChangeJob(command, divide ? array_tasks_.Divide(record, std::move(chosen)) : record));
   }
   for (const JobPtr& task : arrays_.Tasks(command.id, command.tasks)) take(ChangeJob(command, task));
   if (first != nullptr) return first;
   if (refused) return *refused;
   return NoTaskLeft(command);
-}
-
-// The record of the chosen tasks alone.
-JobPtr JobCommands::Divided(const JobPtr& record, TaskRanges chosen) {
-  TaskRanges left = Without(BatchStateOf(*record).waiting_tasks, chosen);
-  if (left.empty()) return record;
-  const changes::NewRecord made{ids_.Next(), Uid::Make(context_.random), commits_.NextSeq()};
-  const JobPtr own = changes::SplitOff(*record, made, std::move(chosen));
-  jobs_.Create(own);
-  jobs_.Put(record, changes::WithWaiting(*record, std::move(left)), "ArrayDivided");
-  return own;
 }
 
 // All tasks that are named ended before, or there never were any.

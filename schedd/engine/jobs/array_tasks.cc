@@ -76,6 +76,7 @@ void ArrayTasks::Refill() {
 // Records of one array share its limit; the one with the lowest id comes first.
 void ArrayTasks::RefillArray(JobId array) {
   std::int64_t room = std::max<std::int64_t>(arrays_.Room(array), 0);
+  const std::int32_t throttle = arrays_.ThrottleOf(array);
   for (const JobPtr& record : arrays_.Waiting(array)) {
     const bool may = changes::MayBeTried(*record);
     const std::int64_t tasks = CountOf(BatchStateOf(*record).waiting_tasks);
@@ -84,7 +85,6 @@ void ArrayTasks::RefillArray(JobId array) {
     room -= std::min(room, may ? tasks : 0);
     Fill(record, static_cast<std::size_t>(wanted));
     if (!may) continue;
-    const std::int32_t throttle = BatchStateOf(*record).task_throttle;
     jobs_.PutSoft(
         record,
         [&](const JobRecord& one) {
@@ -174,11 +174,14 @@ void ArrayTasks::Resync() {
   for (const JobId record : records) Drop(record);
 }
 
-JobPtr ArrayTasks::SetThrottle(JobId array, std::int32_t throttle) {
-  JobPtr newest;
-  for (const JobPtr& record : arrays_.Waiting(array))
-    newest = jobs_.Put(record, changes::WithThrottle(*record, throttle), "JobUpdated");
-  return newest;
+JobPtr ArrayTasks::Divide(const JobPtr& record, TaskRanges chosen) {
+  TaskRanges left = Without(BatchStateOf(*record).waiting_tasks, chosen);
+  if (left.empty()) return record;
+  const changes::NewRecord made{ids_.Next(), Uid::Make(context_.random), commits_.NextSeq()};
+  const JobPtr own = changes::SplitOff(*record, made, std::move(chosen));
+  jobs_.Create(own);
+  jobs_.Put(record, changes::WithWaiting(*record, std::move(left)), "ArrayDivided");
+  return own;
 }
 
 }  // namespace muster

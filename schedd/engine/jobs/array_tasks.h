@@ -46,9 +46,9 @@ class ArrayTasks : public JobFollower {
 
   /// Queues all entries anew: an edit of the configuration may have made them equal to others.
   void Resync();
-  /// Another %N for an array; 0: none. Returns the newest record of waiting tasks; null if no task
-  /// waits.
-  JobPtr SetThrottle(JobId array, std::int32_t throttle);
+  /// Gives some of a record's waiting tasks a record of their own, in the same state, and returns
+  /// it; the record itself if these are all its tasks.
+  JobPtr Divide(const JobPtr& record, TaskRanges chosen);
 
   void Enter(const JobPtr& job) override;
   void Change(const JobRecord& before, const JobPtr& job) override;

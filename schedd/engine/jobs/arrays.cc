@@ -63,7 +63,7 @@ std::vector<JobPtr> Arrays::Tasks(JobId array, const TaskRanges& tasks) const {
   return jobs;
 }
 
-// All records of waiting tasks have the same one.
+// That of the record with the lowest id, which is the array's own as long as it stands for tasks.
 std::int32_t Arrays::ThrottleOf(JobId array) const {
   const Array* found = FindIn(arrays_, array);
   if (found == nullptr || found->waiting.empty()) return 0;

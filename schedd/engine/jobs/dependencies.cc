@@ -22,10 +22,16 @@ bool WaitsForParents(const JobRecord& job) {
   return waits && job.batch_state != nullptr && !job.batch_state->dependencies.empty();
 }
 
+// A new record of an array has no array id yet.
 JobId ArrayOf(const JobRecord& job) {
-  if (job.batch == nullptr) return JobId{};
-  if (job.batch->array_job_id.value != 0) return job.batch->array_job_id;
+  if (const JobId id = ArrayIdOf(job); id.value != 0) return id;
   return IsArrayRecord(job) ? job.id : JobId{};
+}
+
+// aftercorr of the waiting tasks of an array: each waits for the task with its own index.
+bool IsByIndex(const JobRecord& job, const Dependency& one) {
+  return one.type == DependencyType::kAfterCorr && one.task < 0 && !one.failed &&
+         IsArrayRecord(job);
 }
 
 bool HoldsTask(const JobRecord& record, std::int32_t task) {
@@ -119,6 +125,8 @@ void Dependencies::Enter(const JobPtr& job) {
   if (WaitsForParents(*job)) {
     Register(job, true);
     due_.insert(job->id);
+    // Its tasks are judged one by one (JudgeByIndex), first with all that the store knows.
+    if (IsArrayRecord(*job)) unsure_.insert(job->id);
   }
 }
 
@@ -174,27 +182,29 @@ void Dependencies::NoteParent(const JobRecord& parent) {
   }
 }
 
-// Two names may have one hash: then the records are compared.
+// Two names may have one hash: then the records are compared. A task of an array has a higher id than
+// jobs that were submitted after its array, so it counts as as old as that.
 bool Dependencies::EarlierLeft(const JobRecord& job) const {
   const NameKey key = NameKeyOf(job);
+  const auto age = [](const JobRecord& one) {
+    return ArrayOf(one).value != 0 ? ArrayOf(one) : one.id;
+  };
   for (auto at = by_name_.lower_bound({key, JobId{}});
-       at != by_name_.end() && at->first == key && at->second < job.id; ++at) {
+       at != by_name_.end() && at->first == key; ++at) {
     const JobPtr other = jobs_.Find(at->second);
-    if (other != nullptr && other->user == job.user && other->display_name == job.display_name)
+    if (other != nullptr && age(*other) < age(job) && other->user == job.user &&
+        other->display_name == job.display_name)
       return true;
   }
   return false;
 }
 
-// The tasks in memory. With `stored` also those that have left it; they have the array's namespace,
-// user and name.
+// The tasks in memory. With `stored` also those that have left it.
 Result<std::vector<JobPtr>> Dependencies::TasksOf(const JobRecord& array, bool stored) const {
   const JobId id = ArrayOf(array);
   std::map<JobId, JobPtr> found;
   JobQuery query;
-  query.ns = array.ns;
-  query.user = array.user;
-  query.name = array.display_name;
+  query.array = id;
   query.include_deleted = true;
   query.after = JobId{id.value - 1};
   while (stored) {
@@ -276,6 +286,10 @@ bool Dependencies::Judge(JobRecord* job, bool stored, WallTime* due) {
         one.task = kAllTasks;
         changed = true;
       }
+      if (IsByIndex(*job, one) && !parents->empty() && ArrayOf(*parents->front()) == one.job) {
+        ++i;
+        continue;
+      }
       judgement = JudgeDependency(one, *parents, now);
     }
     if (judgement.due.set() && (!due->set() || judgement.due < *due)) *due = judgement.due;
@@ -287,7 +301,8 @@ bool Dependencies::Judge(JobRecord* job, bool stored, WallTime* due) {
   return changed;
 }
 
-// A task of an array depends by aftercorr on the task with its index.
+// A task of an array depends by aftercorr on the task with its index. The record of waiting tasks is
+// judged when it is in memory.
 void Dependencies::JudgeNew(JobRecord* job) {
   if (job->batch_state == nullptr || job->batch_state->dependencies.empty()) return;
   if (job->batch != nullptr && job->batch->array_task_id >= 0) {
@@ -303,10 +318,13 @@ void Dependencies::JudgeNew(JobRecord* job) {
 }
 
 // One dependent in memory. A job that can never start is cancelled if it asked for that.
-void Dependencies::JudgeDependent(const JobPtr& job) {
+void Dependencies::JudgeDependent(const JobPtr& dependent) {
+  const bool stored = unsure_.erase(dependent->id) > 0;
+  const JobPtr job = JudgeByIndex(dependent, stored);
+  if (!WaitsForParents(*job)) return;
   auto draft = std::make_shared<JobRecord>(*job);
   WallTime due;
-  const bool changed = Judge(draft.get(), unsure_.erase(job->id) > 0, &due);
+  const bool changed = Judge(draft.get(), stored, &due);
   SetTimer(job->id, due);
   JobPtr now = job;
   if (changed) {

@@ -12,6 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "schedd/engine/jobs/array_tasks.h"
 #include "schedd/engine/jobs/attempts.h"
 
 namespace muster {
@@ -19,8 +20,13 @@ namespace muster {
 class Dependencies : public JobFollower {
  public:
   /// All must outlive it.
-  Dependencies(EngineContext& context, CommitPipeline& commits, LiveJobs& jobs, Attempts& attempts)
-      : context_(context), commits_(commits), jobs_(jobs), attempts_(attempts) {}
+  Dependencies(EngineContext& context, CommitPipeline& commits, LiveJobs& jobs, Attempts& attempts,
+               ArrayTasks& array_tasks)
+      : context_(context),
+        commits_(commits),
+        jobs_(jobs),
+        attempts_(attempts),
+        array_tasks_(array_tasks) {}
 
   /// Forgets everything, for a recovery.
   void Reset();
@@ -54,10 +60,16 @@ class Dependencies : public JobFollower {
   bool Judge(JobRecord* job, bool stored, WallTime* due);
   void JudgeDependent(const JobPtr& job);
 
+  // --- array_dependencies.cc
+  /// Gives those waiting tasks of an array whose aftercorr is decided a record of their own. Returns
+  /// the newest record of the array; the same one if nothing is decided.
+  JobPtr JudgeByIndex(const JobPtr& job, bool stored);
+
   EngineContext& context_;
   CommitPipeline& commits_;
   LiveJobs& jobs_;
   Attempts& attempts_;
+  ArrayTasks& array_tasks_;
   // By the id that a dependency names: a job's, or an array's.
   std::unordered_map<JobId, std::set<JobId>> dependents_;
   // Tasks in memory by array; kept for arrays that a job depends on or may depend on.

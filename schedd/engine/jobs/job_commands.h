@@ -1,13 +1,12 @@
 // JobCommands: cancel, hold, release, requeue and delete (rule B25), for users and for the engine's
-// own deletions; suspend, resume and keep are BatchCommands', and array_commands.cc has the verbs for
-// tasks of arrays. On the engine thread only.
+// own deletions; array_commands.cc has them for tasks of arrays; suspend, resume and keep are
+// BatchCommands'. On the engine thread only.
 #pragma once
 
 #include <string>
 
-#include "schedd/engine/jobs/arrays.h"
+#include "schedd/engine/jobs/array_tasks.h"
 #include "schedd/engine/jobs/batch_commands.h"
-#include "schedd/engine/jobs/job_ids.h"
 
 namespace muster {
 
@@ -15,14 +14,14 @@ class JobCommands {
  public:
   /// All must outlive it.
   JobCommands(EngineContext& context, CommitPipeline& commits, LiveJobs& jobs, Attempts& attempts,
-              BatchCommands& batch, const Arrays& arrays, JobIds& ids)
+              BatchCommands& batch, const Arrays& arrays, ArrayTasks& array_tasks)
       : context_(context),
         commits_(commits),
         jobs_(jobs),
         attempts_(attempts),
         batch_(batch),
         arrays_(arrays),
-        ids_(ids) {}
+        array_tasks_(array_tasks) {}
 
   void Handle(JobCommand command);
   /// Begins the deletion of a job in any state; its message names `by`. Returns the newest record.
@@ -40,7 +39,6 @@ class JobCommands {
 
   // --- array_commands.cc
   Result<JobPtr> ChangeTasks(const JobCommand& command);
-  JobPtr Divided(const JobPtr& record, TaskRanges chosen);
   Error NoTaskLeft(const JobCommand& command);
 
   EngineContext& context_;
@@ -49,7 +47,7 @@ class JobCommands {
   Attempts& attempts_;
   BatchCommands& batch_;
   const Arrays& arrays_;
-  JobIds& ids_;
+  ArrayTasks& array_tasks_;
 };
 
 }  // namespace muster

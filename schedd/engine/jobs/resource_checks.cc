@@ -12,6 +12,7 @@
 
 #include <algorithm>
 
+#include "schedd/model/admission_lifecycle.h"
 #include "schedd/shapes/kinds/preparation.h"
 #include "schedd/telemetry/log.h"
 #include "schedd/text/json.h"

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "schedd/engine/jobs/batch_intake.h"
-#include "schedd/engine/jobs/partitions.h"
 #include "schedd/engine/jobs/job_ids.h"
+#include "schedd/engine/jobs/partitions.h"
 #include "schedd/engine/jobs/resource_checks.h"
 #include "schedd/engine/live/tenant_counts.h"
 

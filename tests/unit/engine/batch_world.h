@@ -28,21 +28,11 @@ inline Submission ScriptSubmission(const ScriptSpec& spec) {
 }
 
 /// Submits all in one command, and settles.
-inline std::vector<JobId> SubmitScripts(EngineWorld* world, const std::vector<ScriptSpec>& specs,
-                                        bool array = false) {
+inline std::vector<JobId> SubmitScripts(EngineWorld* world, const std::vector<ScriptSpec>& specs) {
   std::vector<JobId> ids;
   SubmitCommand command;
   command.actor = {"alice", "test"};
-  std::int32_t task = 0;
-  for (const ScriptSpec& spec : specs) {
-    command.jobs.push_back(ScriptSubmission(spec));
-    if (!array) continue;
-    command.jobs.back().array_task = true;
-    auto batch = std::make_shared<BatchDetails>(spec.batch);
-    batch->array_spec = "0-" + std::to_string(specs.size() - 1);
-    batch->array_task_id = task++;
-    command.jobs.back().draft->batch = std::move(batch);
-  }
+  for (const ScriptSpec& spec : specs) command.jobs.push_back(ScriptSubmission(spec));
   command.done = [&ids](Result<std::vector<Result<SubmittedJob>>> result) {
     for (const auto& one : *result) ids.push_back(one->job->id);
   };

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "schedd/lifecycle/dependency_text.h"
+#include "schedd/model/task_ranges.h"
 #include "tests/unit/engine/batch_world.h"
 
 namespace muster::test {
@@ -28,6 +29,29 @@ class DependencyTest : public ::testing::Test {
   void End(JobId id, RemotePhase phase = RemotePhase::kSucceeded) {
     ASSERT_TRUE(world.members.End(world.KeyOf(id), phase, phase == RemotePhase::kFailed ? 1 : 0));
     world.Run();
+  }
+  // An array with these tasks; its record has its id.
+  JobId Array(const std::string& name, TaskRanges tasks, std::vector<Dependency> on = {}) {
+    ScriptSpec spec{.job = {.name = name}};
+    spec.batch.array_spec = IndexText(tasks);
+    if (!on.empty()) spec.state = DependsOn(std::move(on));
+    spec.state.waiting_tasks = std::move(tasks);
+    const JobId id = SubmitScript(&world, spec);
+    world.Run();
+    return id;
+  }
+  // The records that a task of the array is in; one, unless something is wrong.
+  JobPtr Task(JobId array, std::int32_t index) {
+    std::vector<JobPtr> found;
+    world.engine->View()->jobs.ForEach(JobId{}, [&](const JobPtr& job) {
+      if (job->batch == nullptr || job->batch->array_job_id != array) return true;
+      if (IsArrayRecord(*job) ? HasTask(BatchStateOf(*job).waiting_tasks, index)
+                              : job->batch->array_task_id == index)
+        found.push_back(job);
+      return true;
+    });
+    MUSTER_CHECK(found.size() == 1);
+    return found.front();
   }
   std::string Text(JobId id) { return DependencyText(BatchStateOf(*world.Job(id))); }
 
@@ -128,22 +152,51 @@ TEST_F(DependencyTest, AfterWithMinutes_StartsByTheClock) {
 }
 
 TEST_F(DependencyTest, OfAnArray_AllTasksOrOneAreMeant) {
-  const auto tasks = SubmitScripts(
-      &world, {{.job = {.name = "a"}}, {.job = {.name = "b"}}, {.job = {.name = "c"}}}, true);
-  world.Run();
-  const JobId all = Dependent("all", {{Type::kAfterOk, tasks[0]}});
-  const JobId one = Dependent("one", {{Type::kAfterOk, tasks[0], 1}});
-  const JobId bad = Dependent("bad", {{Type::kAfterNotOk, tasks[0]}});
+  const JobId array = Array("array", {{0, 2, 1}});
+  const JobId all = Dependent("all", {{Type::kAfterOk, array}});
+  const JobId one = Dependent("one", {{Type::kAfterOk, array, 1}});
+  const JobId bad = Dependent("bad", {{Type::kAfterNotOk, array}});
   EXPECT_EQ(Text(all), "afterok:1_*(unfulfilled)");
-  End(tasks[1]);
+  End(Task(array, 1)->id);
   EXPECT_EQ(world.StateOf(one), JobState::kRunning);
   EXPECT_EQ(world.Job(all)->reason, Reason::kDependency);
   End(one);
-  End(tasks[0], RemotePhase::kFailed);
+  End(Task(array, 0)->id, RemotePhase::kFailed);
   EXPECT_EQ(world.Job(all)->reason, Reason::kDependencyNeverSatisfied);
   EXPECT_EQ(world.Job(bad)->reason, Reason::kDependency) << "judged when all have ended";
-  End(tasks[2]);
+  End(Task(array, 2)->id);
   EXPECT_EQ(world.StateOf(bad), JobState::kRunning);
+}
+
+TEST_F(DependencyTest, AfterCorrBetweenArrays_IsJudgedIndexByIndex) {
+  const JobId first = Array("first", {{0, 3, 1}});
+  const JobId second = Array("second", {{0, 5, 1}}, {{Type::kAfterCorr, first}});
+  EXPECT_EQ(world.Job(second)->reason, Reason::kDependency);
+  for (const std::int32_t index : {4, 5})
+    EXPECT_EQ(Task(second, index)->reason, Reason::kDependencyNeverSatisfied) << "no such parent";
+  End(Task(first, 2)->id);
+  EXPECT_EQ(Task(second, 2)->state, JobState::kRunning);
+  EXPECT_EQ(Task(second, 0)->state, JobState::kPending);
+  End(Task(first, 1)->id, RemotePhase::kFailed);
+  EXPECT_EQ(Task(second, 1)->reason, Reason::kDependencyNeverSatisfied);
+  world.Restart();
+  world.Run();
+  EXPECT_EQ(Task(second, 0)->reason, Reason::kDependency);
+  End(Task(first, 0)->id);
+  EXPECT_EQ(Task(second, 0)->state, JobState::kRunning);
+  End(Task(first, 3)->id);
+  EXPECT_EQ(Task(second, 3)->state, JobState::kRunning);
+  EXPECT_EQ(Task(second, 3)->id, second) << "the last one keeps the array's record";
+}
+
+TEST_F(DependencyTest, AnArrayWaitsAsOne) {
+  const JobId parent = Running("parent");
+  const JobId array = Array("array", {{0, 1, 1}}, {{Type::kAfterOk, parent}});
+  EXPECT_EQ(world.Job(array)->reason, Reason::kDependency);
+  EXPECT_EQ(Task(array, 0)->id, array);
+  End(parent);
+  EXPECT_EQ(Task(array, 0)->state, JobState::kRunning);
+  EXPECT_EQ(Task(array, 1)->state, JobState::kRunning);
 }
 
 TEST_F(DependencyTest, ASingleton_WaitsForEarlierJobsOfItsUserAndName) {
