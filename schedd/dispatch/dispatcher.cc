@@ -9,6 +9,7 @@
 #include <mutex>
 
 #include "schedd/dispatch/impl.h"
+#include "schedd/telemetry/log.h"
 
 namespace muster::dispatch {
 namespace {
