@@ -37,7 +37,7 @@ Status ReadFlags(const json::object& options,
   return Done{};
 }
 
-void RefuseCall(const Responder& respond, const Error& error) {
+void RefuseOnV1(const Responder& respond, const Error& error) {
   respond([error] { return ErrorResponse(false, error); });
 }
 
@@ -52,15 +52,15 @@ Callback<JobPtr> AnswerWith(const Responder& respond) {
 void WithOptions(ApiContext& api, const Caller& who, Request& request, JobVerb verb,
                  const Responder& respond) {
   const Result<json::object> body = OptionsOf(request);
-  if (!body.ok()) return RefuseCall(respond, body.error());
+  if (!body.ok()) return RefuseOnV1(respond, body.error());
   api::VerbOptions options;
   std::vector<std::pair<std::string_view, bool*>> flags;
   if (verb == JobVerb::kHold) flags = {{"byAdmin", &options.by_admin}};
   if (verb == JobVerb::kRequeue)
     flags = {{"hold", &options.hold}, {"specialExit", &options.special_exit}};
-  if (const Status read = ReadFlags(*body, flags); !read.ok()) return RefuseCall(respond, read.error());
+  if (const Status read = ReadFlags(*body, flags); !read.ok()) return RefuseOnV1(respond, read.error());
   if (options.special_exit && !options.hold)
-    return RefuseCall(respond, InvalidField("specialExit", "needs hold"));
+    return RefuseOnV1(respond, InvalidField("specialExit", "needs hold"));
   api.service.ChangeJob(who, request.params[0], verb, AnswerWith(respond), options);
 }
 
@@ -84,7 +84,7 @@ void KeepJob(ApiContext& api, const Caller& who, Request& request, Responder res
 
 void UpdateJob(ApiContext& api, const Caller& who, Request& request, Responder respond) {
   const Result<json::object> fields = OptionsOf(request);
-  if (!fields.ok()) return RefuseCall(respond, fields.error());
+  if (!fields.ok()) return RefuseOnV1(respond, fields.error());
   api.service.UpdateJob(who, request.params[0], *fields, AnswerWith(respond));
 }
 
