@@ -183,13 +183,19 @@ int PrintRecords(const SacctmgrOptions& options, const std::string& default_form
       out += '\n';
     }
   }
+  // Associations on several members may look alike in the columns that are shown.
+  std::set<std::string> printed;
+  const std::string header = std::move(out);
+  std::string all = header;
   for (const ManagedRecord& record : records) {
+    out.clear();
     line([&](const ManagedColumn& column) {
       const auto found = record.find(column.field->header);
       return found == record.end() ? std::string() : found->second;
     });
+    if (printed.insert(out).second) all += out;
   }
-  WriteOut(out);
+  WriteOut(all);
   return 0;
 }
 
@@ -231,8 +237,10 @@ std::vector<ManagedRecord> Associations(const SacctmgrOptions& options, const Ac
     add(root, "root");
     for (const AccountInfo& account : tree.accounts) {
       add(account, "");
+      // root may use every account.
+      if (!account.is_cohort) add(account, "root");
       for (const auto& [user, accounts] : tree.users) {
-        if (accounts.contains(account.name)) add(account, user);
+        if (user != "root" && accounts.contains(account.name)) add(account, user);
       }
     }
   }

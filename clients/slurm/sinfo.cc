@@ -170,7 +170,8 @@ void FitOpenColumns(const std::vector<FleetLine>& lines, std::string_view text, 
     at = text.find('%', at);
     if (at == std::string_view::npos) return;
     if (at + 1 < text.size() && text[at + 1] == '#') {
-      column.width = SinfoHeader(column.field).size();
+      constexpr std::size_t kLeastWidth = 9;
+      column.width = std::max(kLeastWidth, SinfoHeader(column.field).size());
       for (const FleetLine& line : lines)
         column.width = std::max(column.width, SinfoCell(column.field, line).size());
     }

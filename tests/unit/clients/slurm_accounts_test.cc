@@ -29,6 +29,9 @@ TEST_F(SlurmAccounts, AreShown) {
   EXPECT_EQ(Out({"sacctmgr", "-n", "-P", "show", "assoc", "where", "user=bob", "cluster=alpha",
                  "format=account,user,share,qos"}),
             "team-a|bob|1|normal,high\n");
+  EXPECT_EQ(Out({"sacctmgr", "-nP", "show", "assoc", "user=root", "format=account,user"}),
+            "root|root\nteam-a|root\n")
+      << "once, whatever the members";
   EXPECT_EQ(Out({"sacctmgr", "-nPs", "list", "user", "bob", "format=account%30,cluster"}),
             "team-a|alpha\nteam-a|beta\n");
   EXPECT_EQ(Out({"sacctmgr", "-P", "show", "assoc", "account=team-a", "cluster=alpha", "user=",
