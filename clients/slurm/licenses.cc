@@ -25,8 +25,7 @@ std::int64_t LicenseAmount(const json::value& resource, const char* member, std:
 }  // namespace
 
 client::Outcome<std::vector<LicenseInfo>> FetchLicenses(client::ApiClient& api) {
-  const client::Outcome<json::value> queues =
-      api.Get("/apis/kueue.x-k8s.io/v1beta1/clusterqueues");
+  const client::Outcome<json::value> queues = api.Get("/apis/kueue.x-k8s.io/v1beta1/clusterqueues");
   if (!queues.ok() && queues.failure().status == 403) return std::vector<LicenseInfo>();
   if (!queues.ok()) return queues.failure();
   // By pool and name.
