@@ -14,8 +14,9 @@ Response JobScript(ApiContext& api, const Caller& who, Request& request) {
   }
   const Result<json::value> manifest = api.service.ManifestOf(**job);
   if (!manifest.ok()) return ErrorResponse(request, manifest.error());
-  return JsonResponse(json::object{{"script", TextAt(*manifest, {"spec", "script"})},
-                                   {"environment", ObjectOrEmpty(*manifest, {"spec", "environment"})}});
+  return JsonResponse(
+      json::object{{"script", TextAt(*manifest, {"spec", "script"})},
+                   {"environment", ObjectOrEmpty(*manifest, {"spec", "environment"})}});
 }
 
 }  // namespace muster::rest

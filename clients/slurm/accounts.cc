@@ -98,8 +98,7 @@ client::Outcome<AccountTree> FetchAccounts(client::ApiClient& api) {
   if (!classes.ok()) return classes.failure();
   for (const json::value& item : *classes) {
     const QosInfo one{client::PathText(item, "metadata.name"),
-                      client::PathText(item, "description"),
-                      IntegerAt(item, "value").value_or(0)};
+                      client::PathText(item, "description"), IntegerAt(item, "value").value_or(0)};
     if (one.name == "normal")
       out.qos.front() = one;
     else

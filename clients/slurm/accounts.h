@@ -1,5 +1,5 @@
-// Accounts, users, associations, QOS and clusters of Slurm as Muster has them (rule B52): an account
-// is a ClusterQueue or a Cohort, its users are those who submitted to it, a QOS is a
+// Accounts, users, associations, QOS and clusters of Slurm as Muster has them (rule B52): an
+// account is a ClusterQueue or a Cohort, its users are those who submitted to it, a QOS is a
 // WorkloadPriorityClass, a cluster is a member.
 #pragma once
 

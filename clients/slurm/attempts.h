@@ -36,7 +36,7 @@ struct AttemptInfo {
 };
 
 /// By the job's id. Jobs without steps or attempts have no entry.
-using StepsByJob = std::map<std::int64_t, std::vector<StepInfo>>;      // in order of steps
+using StepsByJob = std::map<std::int64_t, std::vector<StepInfo>>;        // in order of steps
 using AttemptsByJob = std::map<std::int64_t, std::vector<AttemptInfo>>;  // in order of attempts
 
 /// GET /v1/steps for these jobs, in portions. A caller without the right to read them, and a server

@@ -13,8 +13,8 @@ client::Outcome<ScriptText> FetchScript(client::ApiClient& api, std::int64_t job
   out.script = client::PathText(*answer, "script");
   for (const json::key_value_pair& variable : ObjectOrEmpty(*answer, "environment")) {
     if (variable.value().is_string())
-      out.environment += std::string(variable.key()) + "=" +
-                         std::string(variable.value().get_string()) + "\n";
+      out.environment +=
+          std::string(variable.key()) + "=" + std::string(variable.value().get_string()) + "\n";
   }
   return out;
 }

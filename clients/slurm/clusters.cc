@@ -36,9 +36,8 @@ client::Outcome<std::string> ResolveClusters(client::ApiClient& api, ClusterChoi
     return std::string();
   }
   for (const std::string& name : choice->names) {
-    const bool known =
-        std::any_of(members->begin(), members->end(),
-                    [&](const NodeInfo& member) { return member.name == name; });
+    const bool known = std::any_of(members->begin(), members->end(),
+                                   [&](const NodeInfo& member) { return member.name == name; });
     if (known) continue;
     return "'" + name + "' can't be reached now, or it is an invalid entry for " +
            (choice->by_variable ? "SLURM_CLUSTERS env variable" : "--cluster") +

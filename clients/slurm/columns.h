@@ -19,7 +19,7 @@ struct Column {
 struct Format {
   std::vector<Column> columns;
   std::vector<std::string> unknown;  // letters and names that no field has; they are left out
-  std::string after;  // literal text at the end of each line
+  std::string after;                 // literal text at the end of each line
 };
 
 /// Finds a field by its letter or its long name; nullopt if unknown.

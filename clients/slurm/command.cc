@@ -255,9 +255,8 @@ bool OnNodes(const std::vector<std::string>& nodes, const JobRow& row) {
   if (PassesFilter(nodes, row.cluster) || PassesFilter(nodes, row.node_list)) return true;
   if (row.node_list.find_first_of("[,") == std::string_view::npos) return false;
   const auto hosts = ExpandHostlist(row.node_list);
-  return hosts && std::any_of(hosts->begin(), hosts->end(), [&](const std::string& host) {
-           return PassesFilter(nodes, host);
-         });
+  return hosts && std::any_of(hosts->begin(), hosts->end(),
+                              [&](const std::string& host) { return PassesFilter(nodes, host); });
 }
 
 void WriteOut(std::string_view text) {

@@ -78,8 +78,8 @@ void DerivedRows::AddComponents(const JobRow& job, const std::vector<JobSpec>& s
   const auto hosts = ExpandHostlist(job.node_list);
   std::size_t first_host = 0;
   for (std::size_t i = 0; i <= extra.components.size(); ++i) {
-    const HetPart part = i == 0 ? HetPart{job.nodes, job.tasks, job.cpus_per_task}
-                                : extra.components[i - 1];
+    const HetPart part =
+        i == 0 ? HetPart{job.nodes, job.tasks, job.cpus_per_task} : extra.components[i - 1];
     const std::size_t begin = first_host;
     first_host += static_cast<std::size_t>(std::max(part.nodes, 0));
     if (!ComponentAskedFor(specs, job.id, static_cast<std::int32_t>(i))) continue;

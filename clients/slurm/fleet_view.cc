@@ -32,8 +32,8 @@ std::int64_t Amount(const json::value& object, const std::string& path, std::str
 // Extended resources such as nvidia.com/gpu as Slurm's "gpu:8"; only names with a slash count.
 // A GPU has the type that the member's label muster.io/gpu-type names: "gpu:a100:8".
 std::string Gres(const json::value& object, const char* list) {
-  const std::string type = client::MemberText(
-      ObjectOrEmpty(object, {"metadata", "labels"}), "muster.io/gpu-type");
+  const std::string type =
+      client::MemberText(ObjectOrEmpty(object, {"metadata", "labels"}), "muster.io/gpu-type");
   std::string out;
   for (const json::key_value_pair& entry :
        ObjectOrEmpty(object, {"status", "resourceUsage", list})) {

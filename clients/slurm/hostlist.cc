@@ -136,8 +136,7 @@ std::vector<std::string> SortedHosts(std::vector<std::string> hosts) {
     const NumberedHost one = Split(a), two = Split(b);
     if (one.prefix != two.prefix) return one.prefix < two.prefix;
     const auto first = ParseCount(one.digits), second = ParseCount(two.digits);
-    if (first.value_or(-1) != second.value_or(-1))
-      return first.value_or(-1) < second.value_or(-1);
+    if (first.value_or(-1) != second.value_or(-1)) return first.value_or(-1) < second.value_or(-1);
     return one.digits.size() < two.digits.size();
   };
   std::sort(hosts.begin(), hosts.end(), before);

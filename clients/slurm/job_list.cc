@@ -93,8 +93,10 @@ constexpr ExtraText kExtraTexts[] = {
 };
 constexpr ExtraNumber kExtraNumbers[] = {
     {"mailEvents", &JobExtra::mail_events},
-    {"timeMinS", &JobExtra::time_min_s},        {"nice", &JobExtra::nice},
-    {"suspendedS", &JobExtra::suspended_s},     {"taskThrottle", &JobExtra::task_throttle},
+    {"timeMinS", &JobExtra::time_min_s},
+    {"nice", &JobExtra::nice},
+    {"suspendedS", &JobExtra::suspended_s},
+    {"taskThrottle", &JobExtra::task_throttle},
     {"tasksPerNode", &JobExtra::tasks_per_node},
     {"memoryPerCpuMb", &JobExtra::memory_per_cpu_mb},
 };
@@ -107,8 +109,7 @@ constexpr ExtraFlag kExtraFlags[] = {
 constexpr NumberMember kJobNumbers[] =
     {
         {"id", [](JobRow& row, std::int64_t n) { row.id = n; }},
-        {"priority",
-         [](JobRow& row, std::int64_t n) { row.priority = n; }},
+        {"priority", [](JobRow& row, std::int64_t n) { row.priority = n; }},
         {"attempt",
          [](JobRow& row, std::int64_t n) { row.attempt = static_cast<std::int32_t>(n); }},
         {"requeues",
@@ -130,8 +131,7 @@ constexpr NumberMember kBatchNumbers[] = {
     {"tasks", [](JobRow& row, std::int64_t n) { row.tasks = static_cast<std::int32_t>(n); }},
     {"cpusPerTask",
      [](JobRow& row, std::int64_t n) { row.cpus_per_task = static_cast<std::int32_t>(n); }},
-    {"maxNodes",
-     [](JobRow& row, std::int64_t n) { row.max_nodes = static_cast<std::int32_t>(n); }},
+    {"maxNodes", [](JobRow& row, std::int64_t n) { row.max_nodes = static_cast<std::int32_t>(n); }},
     {"memoryPerNodeMb", [](JobRow& row, std::int64_t n) { row.memory_per_node_mb = n; }},
 };
 
@@ -184,7 +184,7 @@ struct JobListHandler {
   Part part = Part::kOther;
   JobRow row;
   std::string_view state_name;
-  std::string key, text;   // parts of a key or string that arrived in pieces; reused
+  std::string key, text;         // parts of a key or string that arrived in pieces; reused
   std::string key3, key4, key5;  // the last key at the top level, in `batch`, and in a pod set
   JobExtra extra;                // of `row`
   bool has_extra = false;
@@ -280,8 +280,8 @@ struct JobListHandler {
   // A row that is no task of an array has no array id, although the view may have the member.
   void EndRow() {
     row.held = state_name == "Held";
-    row.state = StateOf({state_name, row.reason, row.stopping, !extra.suspended_since.empty(),
-                         extra.special_exit});
+    row.state = StateOf(
+        {state_name, row.reason, row.stopping, !extra.suspended_since.empty(), extra.special_exit});
     // Of the rows without a task only the records of an array's waiting tasks have an array.
     if (row.array_task_id < 0 && row.array_job_id != row.id && extra.waiting_tasks.empty())
       row.array_job_id = 0;

@@ -18,18 +18,17 @@ struct StateNames {
 
 // Indexed by State.
 constexpr StateNames kNames[] = {
-    {"PD", "PENDING"},      {"R", "RUNNING"},      {"S", "SUSPENDED"},     {"CD", "COMPLETED"},
-    {"CA", "CANCELLED"},    {"F", "FAILED"},       {"TO", "TIMEOUT"},      {"NF", "NODE_FAIL"},
-    {"PR", "PREEMPTED"},    {"BF", "BOOT_FAIL"},   {"DL", "DEADLINE"},     {"OOM", "OUT_OF_MEMORY"},
-    {"RQ", "REQUEUED"},     {"RH", "REQUEUE_HOLD"}, {"SE", "SPECIAL_EXIT"}, {"CF", "CONFIGURING"},
+    {"PD", "PENDING"},    {"R", "RUNNING"},       {"S", "SUSPENDED"},     {"CD", "COMPLETED"},
+    {"CA", "CANCELLED"},  {"F", "FAILED"},        {"TO", "TIMEOUT"},      {"NF", "NODE_FAIL"},
+    {"PR", "PREEMPTED"},  {"BF", "BOOT_FAIL"},    {"DL", "DEADLINE"},     {"OOM", "OUT_OF_MEMORY"},
+    {"RQ", "REQUEUED"},   {"RH", "REQUEUE_HOLD"}, {"SE", "SPECIAL_EXIT"}, {"CF", "CONFIGURING"},
     {"CG", "COMPLETING"},
 };
 
 // Slurm's other states. Filters accept them and match no job.
 constexpr StateNames kNeverSeen[] = {
-    {"ST", "STOPPED"},       {"RV", "REVOKED"},     {"RS", "RESIZING"},
-    {"RD", "RESV_DEL_HOLD"}, {"RF", "REQUEUE_FED"}, {"SI", "SIGNALING"},
-    {"SO", "STAGE_OUT"},
+    {"ST", "STOPPED"},     {"RV", "REVOKED"},   {"RS", "RESIZING"},  {"RD", "RESV_DEL_HOLD"},
+    {"RF", "REQUEUE_FED"}, {"SI", "SIGNALING"}, {"SO", "STAGE_OUT"},
 };
 
 // A reason of Muster and Slurm's word for it.
@@ -133,8 +132,7 @@ State StateOf(const StateMembers& members) {
   }
   if (name == "Succeeded") return State::kCompleted;
   if (reason == "Preempted") return State::kPreempted;
-  if (name == "Cancelled")
-    return reason == "DeadlineMissed" ? State::kDeadline : State::kCancelled;
+  if (name == "Cancelled") return reason == "DeadlineMissed" ? State::kDeadline : State::kCancelled;
   if (reason == "DeadlineExceeded" || reason == "MaximumExecutionTimeExceeded")
     return State::kTimeout;
   if (reason == "Lost" || reason == "NodeFailures" || reason == "EvictedOnMember")

@@ -1,6 +1,6 @@
 // JobRow: the parts of a job that the Slurm-named commands show. Its texts point into the arena of
-// the JobList, so that a row costs no allocation. What few jobs have is in JobExtra, which all other
-// rows share as one empty value.
+// the JobList, so that a row costs no allocation. What few jobs have is in JobExtra, which all
+// other rows share as one empty value.
 #pragma once
 
 #include <cstdint>
@@ -67,10 +67,9 @@ struct PodAmounts {
 struct JobExtra {
   std::string_view features, required_nodes, excluded_nodes, licenses, reservation, wckey,
       mail_user, dependency, begin, deadline, suspended_since, waiting_tasks, partition_problem;
-  std::int64_t mail_events = 0, time_min_s = 0, nice = 0, suspended_s = 0,
-               task_throttle = 0, tasks_per_node = 0, memory_per_cpu_mb = 0;
-  bool exclusive = false, allocation_only = false,
-       held_by_admin = false, special_exit = false;
+  std::int64_t mail_events = 0, time_min_s = 0, nice = 0, suspended_s = 0, task_throttle = 0,
+               tasks_per_node = 0, memory_per_cpu_mb = 0;
+  bool exclusive = false, allocation_only = false, held_by_admin = false, special_exit = false;
   std::vector<std::pair<std::string_view, std::string_view>> how;  // long option, value
   std::vector<HetPart> components;
   std::vector<PodAmounts> pod_sets;  // only with components
@@ -93,7 +92,7 @@ struct JobRow {
       cluster, node_list;
   std::string_view submit_time, admit_time, start_time, end_time;  // RFC 3339, empty if not yet
   std::string_view estimated_start;  // of a waiting job, only where it was asked for
-  std::string_view requeue_at;  // the end of its wait after a requeue; empty if it has none
+  std::string_view requeue_at;       // the end of its wait after a requeue; empty if it has none
   std::string_view array_spec, work_dir, command, std_in, std_out, std_err, comment, gres,
       submit_line;
   const JobExtra* extra = &kNoExtra;

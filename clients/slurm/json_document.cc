@@ -14,14 +14,15 @@ json::object SlurmTime(std::string_view stamp) {
 }
 
 json::object SlurmMeta(const char* command) {
-  return {{"plugin",
-           {{"type", "openapi/slurmctld"}, {"name", "muster"}, {"data_parser", "data_parser/v0.0.42"}}},
-          {"client", {{"source", "muster"}, {"user", ""}, {"group", ""}}},
-          {"command", json::array{command}},
-          {"slurm",
-           {{"version", {{"major", "25"}, {"minor", "05"}, {"micro", "0"}}},
-            {"release", "25.05.0"},
-            {"cluster", "muster"}}}};
+  return {
+      {"plugin",
+       {{"type", "openapi/slurmctld"}, {"name", "muster"}, {"data_parser", "data_parser/v0.0.42"}}},
+      {"client", {{"source", "muster"}, {"user", ""}, {"group", ""}}},
+      {"command", json::array{command}},
+      {"slurm",
+       {{"version", {{"major", "25"}, {"minor", "05"}, {"micro", "0"}}},
+        {"release", "25.05.0"},
+        {"cluster", "muster"}}}};
 }
 
 std::string YamlOf(const std::string& document) { return WriteYaml(json::parse(document)); }

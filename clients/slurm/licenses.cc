@@ -2,6 +2,7 @@
 
 #include <map>
 #include <string_view>
+#include <utility>
 
 #include "clients/lib/job_view.h"
 #include "schedd/base/quantity.h"
@@ -24,19 +25,21 @@ std::int64_t LicenseAmount(const json::value& resource, const char* member, std:
 }  // namespace
 
 client::Outcome<std::vector<LicenseInfo>> FetchLicenses(client::ApiClient& api) {
-  const client::Outcome<json::value> queues =
-      api.Get("/apis/kueue.x-k8s.io/v1beta1/clusterqueues");
+  const client::Outcome<json::value> queues = api.Get("/apis/kueue.x-k8s.io/v1beta1/clusterqueues");
   if (!queues.ok() && queues.failure().status == 403) return std::vector<LicenseInfo>();
   if (!queues.ok()) return queues.failure();
-  std::map<std::string, LicenseInfo> found;
+  // By pool and name.
+  std::map<std::pair<std::string, std::string>, LicenseInfo> pools;
   std::string name;
   for (const json::value& queue : ArrayOrEmpty(*queues, "items")) {
+    std::string pool = client::PathText(queue, "spec.cohort");
+    if (pool.empty()) pool = "/" + client::PathText(queue, "metadata.name");
     for (const json::value& group : ArrayOrEmpty(queue, {"spec", "resourceGroups"})) {
       for (const json::value& flavor : ArrayOrEmpty(group, "flavors")) {
         for (const json::value& one : ArrayOrEmpty(flavor, "resources")) {
           name.clear();
           const std::int64_t total = LicenseAmount(one, "nominalQuota", &name);
-          if (!name.empty()) found[name].total += total;
+          if (!name.empty()) pools[{pool, name}].total += total;
         }
       }
     }
@@ -44,15 +47,17 @@ client::Outcome<std::vector<LicenseInfo>> FetchLicenses(client::ApiClient& api) 
       for (const json::value& one : ArrayOrEmpty(flavor, "resources")) {
         name.clear();
         const std::int64_t used = LicenseAmount(one, "total", &name);
-        if (!name.empty()) found[name].used += used;
+        if (!name.empty()) pools[{pool, name}].used += used;
       }
     }
   }
-  std::vector<LicenseInfo> out;
-  for (auto& [key, info] : found) {
-    info.name = key;
-    out.push_back(info);
+  std::map<std::string, LicenseInfo> largest;
+  for (const auto& [key, info] : pools) {
+    LicenseInfo& best = largest[key.second];
+    if (best.name.empty() || info.total > best.total) best = {key.second, info.total, info.used};
   }
+  std::vector<LicenseInfo> out;
+  for (const auto& [key, info] : largest) out.push_back(info);
   return out;
 }
 

@@ -14,7 +14,8 @@ struct LicenseInfo {
   std::int64_t total = 0, used = 0;
 };
 
-/// By name, added up over all ClusterQueues; none if the caller may not read them.
+/// By name, those of the largest pool: a cohort's ClusterQueues together, or one ClusterQueue. None
+/// if the caller may not read them.
 client::Outcome<std::vector<LicenseInfo>> FetchLicenses(client::ApiClient& api);
 
 /// The records of `scontrol show licenses`.

@@ -1,9 +1,10 @@
 // sacct: the jobs of a time window, with their ends, their steps and what they used (rule B23).
 //
 // The steps: fetch the jobs (by id if -j names some, else all, of one user if only one is meant),
-// drop those that the filters or the window exclude, ask for the steps and attempts of the others if
-// lines or columns need them, and print a line for each job, its batch step and its steps; with -D
-// also for each earlier attempt. The job list has no filter by time, so the window is applied here.
+// drop those that the filters or the window exclude, ask for the steps and attempts of the others
+// if lines or columns need them, and print a line for each job, its batch step and its steps; with
+// -D also for each earlier attempt. The job list has no filter by time, so the window is applied
+// here.
 #include <algorithm>
 #include <cstdio>
 #include <deque>
@@ -78,8 +79,7 @@ bool Chosen(const SacctOptions& options, const JobRow& row, const Window& window
          PassesFilter(options.reasons, SlurmReason(row)) && InGroups(options.groups, row) &&
          Within(options.node_count, NodeCount(row)) && Within(options.cpu_count, CpuCount(row)) &&
          Within(options.limit_minutes, row.time_limit_s / 60) &&
-         InClusters(options.clusters, row) && OnNodes(options.nodes, row) &&
-         InWindow(row, window);
+         InClusters(options.clusters, row) && OnNodes(options.nodes, row) && InWindow(row, window);
 }
 
 // Cells of fixed columns that are too long end with a plus, as in sacct; parsable ones are never
@@ -126,19 +126,18 @@ void AppendLine(const SacctOptions& options, const SacctLine& line, std::string*
 
 // True if a column shows something that was measured, which costs a request.
 bool ShowsMeasures(const SacctOptions& options) {
-  return std::any_of(
-      options.columns.begin(), options.columns.end(), [](const SacctColumn& column) {
-        const std::string_view name = SacctName(column.field);
-        return name.starts_with("Ave") || name.starts_with("Max") || name.starts_with("Min") ||
-               name.starts_with("TRESUsage") || name.ends_with("CPU") ||
-               name.starts_with("ConsumedEnergy");
-      });
+  return std::any_of(options.columns.begin(), options.columns.end(), [](const SacctColumn& column) {
+    const std::string_view name = SacctName(column.field);
+    return name.starts_with("Ave") || name.starts_with("Max") || name.starts_with("Min") ||
+           name.starts_with("TRESUsage") || name.ends_with("CPU") ||
+           name.starts_with("ConsumedEnergy");
+  });
 }
 
 // True if -j asks for this line: of a job that it names with a step, only that step.
 bool LineAskedFor(const std::vector<JobSpec>& specs, const SacctLine& line) {
   bool named = false;
-  const std::string step = line.batch_step ? "batch"
+  const std::string step = line.batch_step        ? "batch"
                            : line.step != nullptr ? std::to_string(line.step->step)
                                                   : std::string();
   for (const JobSpec& spec : specs) {
@@ -183,8 +182,8 @@ struct SacctReport {
 };
 
 // The lines of one attempt: the job, its batch step, its steps.
-void AddAttempt(SacctReport& report, const JobRow& row, std::int32_t attempt, const MeasuredUse& use,
-                std::vector<SacctLine>* out) {
+void AddAttempt(SacctReport& report, const JobRow& row, std::int32_t attempt,
+                const MeasuredUse& use, std::vector<SacctLine>* out) {
   SacctLine line = report.common;
   line.row = &row;
   std::vector<const StepInfo*> steps;
@@ -267,7 +266,8 @@ int ShowScripts(client::ApiClient& api, const SacctOptions& options,
     const client::Outcome<ScriptText> script = FetchScript(api, row->id);
     if (!script.ok()) return Fail(kSacct, FailureText(script.failure()));
     const std::string id = std::to_string(row->id);
-    const std::string title = options.script ? "Batch Script for " + id : "Environment used for " + id;
+    const std::string title =
+        options.script ? "Batch Script for " + id : "Environment used for " + id;
     WriteOut(title + (options.script ? "\n" : " (must be batch to display)\n") +
              std::string(80, '-') + "\n" + (options.script ? script->script : script->environment) +
              "\n");
@@ -286,9 +286,8 @@ client::Outcome<Done> FetchMeasures(client::ApiClient& api, const SacctOptions& 
     if (!row->start_time.empty() || row->attempt > 0) again.push_back(row->id);
   }
   const bool derived = std::any_of(
-      options.columns.begin(), options.columns.end(), [](const SacctColumn& column) {
-        return SacctName(column.field) == "DerivedExitCode";
-      });
+      options.columns.begin(), options.columns.end(),
+      [](const SacctColumn& column) { return SacctName(column.field) == "DerivedExitCode"; });
   if (!options.allocations || document || derived) {
     client::Outcome<StepsByJob> told =
         FetchSteps(api, options.duplicates || document ? again : started);
@@ -324,17 +323,16 @@ int Show(SacctOptions options) {
   const client::Outcome<Done> fetched =
       options.jobs.empty() ? FetchJobs(api, query, &list) : FetchSpecs(api, options.jobs, &list);
   if (!fetched.ok()) return Fail(kSacct, FailureText(fetched.failure()));
-  std::sort(list.rows().begin(), list.rows().end(),
-            [](const JobRow& a, const JobRow& b) {
-              // The tasks of an array in their order, where its first id stands.
-              const auto key = [](const JobRow& row) {
-                return row.array_job_id != 0 ? row.array_job_id : row.id;
-              };
-              if (key(a) != key(b)) return key(a) < key(b);
-              if (a.array_job_id != 0 && a.array_task_id != b.array_task_id)
-                return a.array_task_id < b.array_task_id;
-              return a.id < b.id;
-            });
+  std::sort(list.rows().begin(), list.rows().end(), [](const JobRow& a, const JobRow& b) {
+    // The tasks of an array in their order, where its first id stands.
+    const auto key = [](const JobRow& row) {
+      return row.array_job_id != 0 ? row.array_job_id : row.id;
+    };
+    if (key(a) != key(b)) return key(a) < key(b);
+    if (a.array_job_id != 0 && a.array_task_id != b.array_task_id)
+      return a.array_task_id < b.array_task_id;
+    return a.id < b.id;
+  });
   const std::int64_t now = WallSeconds();
   const Window window = WindowOf(options, now);
   std::vector<const JobRow*> rows;

@@ -98,12 +98,10 @@ std::string Planned(SacctRef line) {
   return line.of_step() ? std::string() : LongDuration(WaitedSeconds(line));
 }
 std::string PlannedCpu(SacctRef line) {
-  return line.of_step() ? std::string()
-                        : LongDuration(WaitedSeconds(line) * CpuCount(*line.row));
+  return line.of_step() ? std::string() : LongDuration(WaitedSeconds(line) * CpuCount(*line.row));
 }
 std::string PlannedCpuRaw(SacctRef line) {
-  return line.of_step() ? std::string()
-                        : std::to_string(WaitedSeconds(line) * CpuCount(*line.row));
+  return line.of_step() ? std::string() : std::to_string(WaitedSeconds(line) * CpuCount(*line.row));
 }
 
 std::string OfQueue(SacctRef line, const char* field) {
@@ -130,7 +128,9 @@ std::string Rss(SacctRef line) {
 std::string TaskCpu(SacctRef line) {
   return MeasuredOnly(line, LongDuration(TotalCpu(line) / TasksOf(line) / 1'000'000));
 }
-std::string DiskRead(SacctRef line) { return MeasuredOnly(line, TransferText(line.use.read_bytes)); }
+std::string DiskRead(SacctRef line) {
+  return MeasuredOnly(line, TransferText(line.use.read_bytes));
+}
 std::string DiskWrite(SacctRef line) {
   return MeasuredOnly(line, TransferText(line.use.written_bytes));
 }
@@ -140,8 +140,8 @@ std::string FirstTask(SacctRef line) { return MeasuredOnly(line, "0"); }
 std::string UsageIn(SacctRef line, std::int64_t cpu_us) {
   return MeasuredOnly(line, "cpu=" + LongDuration(cpu_us / 1'000'000) +
                                 ",energy=0,fs/disk=" + std::to_string(line.use.read_bytes) +
-                                ",mem=" + SizeText(line.use.max_rss_bytes, 0) + ",pages=0,vmem=" +
-                                SizeText(line.use.max_rss_bytes, 0));
+                                ",mem=" + SizeText(line.use.max_rss_bytes, 0) +
+                                ",pages=0,vmem=" + SizeText(line.use.max_rss_bytes, 0));
 }
 std::string UsageInOne(SacctRef line) { return UsageIn(line, TotalCpu(line) / TasksOf(line)); }
 std::string UsageInAll(SacctRef line) { return UsageIn(line, TotalCpu(line)); }
@@ -163,123 +163,106 @@ std::string CpuSeconds(SacctRef line, bool raw) {
   return raw ? std::to_string(seconds) : LongDuration(seconds);
 }
 
-constexpr AccountingField kAccountingFields[] = {
-    {"Account", 10, [](SacctRef l) { return std::string(l.row->cluster_queue); }},
-    {"AdminComment", 19, nullptr},
-    {"AllocCPUS", 10, [](SacctRef l) { return Allocated(l, LineCpus(l)); }},
-    {"AllocNodes", 10, [](SacctRef l) { return Allocated(l, LineNodes(l)); }},
-    {"AllocTRES", 10, [](SacctRef l) { return Started(*l.row) ? Tres(l) : std::string(); }},
-    {"AssocID", 7, [](SacctRef l) { return JobOnly(l, "0"); }},
-    {"AveCPU", 10, TaskCpu},
-    {"AveCPUFreq", 10, Zero},
-    {"AveDiskRead", 14, DiskRead},
-    {"AveDiskWrite", 14, DiskWrite},
-    {"AvePages", 10, Zero},
-    {"AveRSS", 10, Rss},
-    {"AveVMSize", 10, Rss},
-    {"BlockID", 16, nullptr},
+constexpr AccountingField kAccountingFields[] =
+    {
+        {"Account", 10,
+         [](SacctRef l) {
+  return std::string(l.row->cluster_queue);
+         }},
+        {"AdminComment", 19, nullptr},
+        {"AllocCPUS", 10, [](SacctRef l) { return Allocated(l, LineCpus(l)); }},
+        {"AllocNodes", 10,
+         [](SacctRef l) {
+  return Allocated(l, LineNodes(l));
+         }},
+                          {"AllocTRES", 10,
+                           [](SacctRef l) {
+  return Started(*l.row) ? Tres(l) : std::string();
+                           }},
+    {"AssocID", 7, [](SacctRef l) { return JobOnly(l, "0"); }}, {"AveCPU", 10, TaskCpu},
+    {"AveCPUFreq", 10, Zero}, {"AveDiskRead", 14, DiskRead}, {"AveDiskWrite", 14, DiskWrite},
+    {"AvePages", 10, Zero}, {"AveRSS", 10, Rss}, {"AveVMSize", 10, Rss}, {"BlockID", 16, nullptr},
     {"Cluster", 10, [](SacctRef l) { return std::string(l.row->cluster); }},
     {"Comment", 14, [](SacctRef l) { return JobOnly(l, l.row->comment); }},
     {"Constraints", 19, [](SacctRef l) { return JobOnly(l, l.row->extra->features); }},
-    {"ConsumedEnergy", 14, Zero},
-    {"ConsumedEnergyRaw", 17, Zero},
-    {"Container", 19, nullptr},
+    {"ConsumedEnergy", 14, Zero}, {"ConsumedEnergyRaw", 17, Zero}, {"Container", 19, nullptr},
     {"CPUTime", 10, [](SacctRef l) { return CpuSeconds(l, false); }},
     {"CPUTimeRAW", 10, [](SacctRef l) { return CpuSeconds(l, true); }},
     {"DBIndex", 10, [](SacctRef l) { return std::to_string(l.row->id); }},
     {"DerivedExitCode", 15,
      [](SacctRef l) {
-       return JobOnly(l, std::to_string(l.derived.code) + ":" + std::to_string(l.derived.signal));
+  return JobOnly(l, std::to_string(l.derived.code) + ":" + std::to_string(l.derived.signal));
      }},
     {"Elapsed", 10, [](SacctRef l) { return LongDuration(LineElapsed(l)); }},
     {"ElapsedRaw", 10, [](SacctRef l) { return std::to_string(LineElapsed(l)); }},
     {"Eligible", 19,
      [](SacctRef l) {
-       if (l.of_step()) return Stamp(LineStart(l), l);
-       return l.row->held ? std::string("Unknown") : Stamp(ParseStamp(EligibleTime(*l.row)), l);
+  if (l.of_step()) return Stamp(LineStart(l), l);
+  return l.row->held ? std::string("Unknown") : Stamp(ParseStamp(EligibleTime(*l.row)), l);
      }},
-    {"End", 19, [](SacctRef l) { return Stamp(LineEnd(l), l); }},
-    {"ExitCode", 8, ExitCode},
-    {"Extra", 19, nullptr},
-    {"FailedNode", 19, nullptr},
+    {"End", 19, [](SacctRef l) { return Stamp(LineEnd(l), l); }}, {"ExitCode", 8, ExitCode},
+    {"Extra", 19, nullptr}, {"FailedNode", 19, nullptr},
     {"Flags", 14, [](SacctRef l) { return JobOnly(l, Started(*l.row) ? "SchedMain" : ""); }},
     {"GID", 6, [](SacctRef l) { return OfQueue(l, "GroupID"); }},
-    {"Group", 9, [](SacctRef l) { return OfQueue(l, "GroupName"); }},
-    {"JobID", -12, LineId},
+    {"Group", 9, [](SacctRef l) { return OfQueue(l, "GroupName"); }}, {"JobID", -12, LineId},
     {"JobIDRaw", -12,
      [](SacctRef l) {
-       const std::string id = std::to_string(l.row->id);
-       if (l.batch_step) return id + ".batch";
-       return l.step == nullptr ? id : id + "." + std::to_string(l.step->step);
+  const std::string id = std::to_string(l.row->id);
+  if (l.batch_step) return id + ".batch";
+  return l.step == nullptr ? id : id + "." + std::to_string(l.step->step);
      }},
     {"JobName", 10,
      [](SacctRef l) {
-       if (l.batch_step) return std::string("batch");
-       return l.step == nullptr ? std::string(l.row->name) : l.step->name;
+  if (l.batch_step) return std::string("batch");
+  return l.step == nullptr ? std::string(l.row->name) : l.step->name;
      }},
     {"Layout", 9,
-     [](SacctRef l) { return std::string(l.step != nullptr ? "Block" : l.batch_step ? "Unknown" : ""); }},
+     [](SacctRef l) {
+  return std::string(l.step != nullptr ? "Block" : l.batch_step ? "Unknown" : "");
+     }},
     {"Licenses", 19, [](SacctRef l) { return JobOnly(l, l.row->extra->licenses); }},
-    {"MaxDiskRead", 12, DiskRead},
-    {"MaxDiskReadNode", 15, FirstNode},
-    {"MaxDiskReadTask", 15, FirstTask},
-    {"MaxDiskWrite", 12, DiskWrite},
-    {"MaxDiskWriteNode", 16, FirstNode},
-    {"MaxDiskWriteTask", 16, FirstTask},
-    {"MaxPages", 8, Zero},
-    {"MaxPagesNode", 12, FirstNode},
-    {"MaxPagesTask", 14, FirstTask},
-    {"MaxRSS", 10, Rss},
-    {"MaxRSSNode", 10, FirstNode},
-    {"MaxRSSTask", 10, FirstTask},
-    {"MaxVMSize", 10, Rss},
-    {"MaxVMSizeNode", 14, FirstNode},
-    {"MaxVMSizeTask", 14, FirstTask},
-    {"McsLabel", 10, nullptr},
-    {"MinCPU", 10, TaskCpu},
-    {"MinCPUNode", 10, FirstNode},
-    {"MinCPUTask", 10, FirstTask},
+    {"MaxDiskRead", 12, DiskRead}, {"MaxDiskReadNode", 15, FirstNode},
+    {"MaxDiskReadTask", 15, FirstTask}, {"MaxDiskWrite", 12, DiskWrite},
+    {"MaxDiskWriteNode", 16, FirstNode}, {"MaxDiskWriteTask", 16, FirstTask}, {"MaxPages", 8, Zero},
+    {"MaxPagesNode", 12, FirstNode}, {"MaxPagesTask", 14, FirstTask}, {"MaxRSS", 10, Rss},
+    {"MaxRSSNode", 10, FirstNode}, {"MaxRSSTask", 10, FirstTask}, {"MaxVMSize", 10, Rss},
+    {"MaxVMSizeNode", 14, FirstNode}, {"MaxVMSizeTask", 14, FirstTask}, {"McsLabel", 10, nullptr},
+    {"MinCPU", 10, TaskCpu}, {"MinCPUNode", 10, FirstNode}, {"MinCPUTask", 10, FirstTask},
     {"NCPUS", 10, [](SacctRef l) { return Allocated(l, LineCpus(l)); }},
     {"NNodes", 8, [](SacctRef l) { return std::to_string(LineNodes(l)); }},
     {"NodeList", 15, LineHosts},
     {"NTasks", 8, [](SacctRef l) { return l.of_step() ? std::to_string(TasksOf(l)) : ""; }},
     {"Partition", 10,
      [](SacctRef l) {
-       std::string scratch;
-       return JobOnly(l, PartitionOf(*l.row, l.default_ns, &scratch));
+  std::string scratch;
+  return JobOnly(l, PartitionOf(*l.row, l.default_ns, &scratch));
      }},
-    {"Planned", 10, Planned},
-    {"PlannedCPU", 10, PlannedCpu},
-    {"PlannedCPURAW", 13, PlannedCpuRaw},
+    {"Planned", 10, Planned}, {"PlannedCPU", 10, PlannedCpu}, {"PlannedCPURAW", 13, PlannedCpuRaw},
     {"Priority", 10, [](SacctRef l) { return JobOnly(l, std::to_string(ShownPriority(*l.row))); }},
-    {"QOS", 10, [](SacctRef l) { return JobOnly(l, QosOf(*l.row)); }},
-    {"QOSRAW", 10, nullptr},
+    {"QOS", 10, [](SacctRef l) { return JobOnly(l, QosOf(*l.row)); }}, {"QOSRAW", 10, nullptr},
     {"QOSREQ", 10, nullptr},
     {"Reason", 22, [](SacctRef l) { return JobOnly(l, SlurmReason(*l.row)); }},
-    {"ReqCPUFreq", 10, ReqCpuFreq},
-    {"ReqCPUFreqGov", 13, ReqCpuFreq},
-    {"ReqCPUFreqMax", 13, ReqCpuFreq},
-    {"ReqCPUFreqMin", 13, ReqCpuFreq},
+    {"ReqCPUFreq", 10, ReqCpuFreq}, {"ReqCPUFreqGov", 13, ReqCpuFreq},
+    {"ReqCPUFreqMax", 13, ReqCpuFreq}, {"ReqCPUFreqMin", 13, ReqCpuFreq},
     {"ReqCPUS", 8, [](SacctRef l) { return std::to_string(LineCpus(l)); }},
     {"ReqMem", 10, RequestedMemory},
     {"ReqNodes", 8, [](SacctRef l) { return std::to_string(LineNodes(l)); }},
     {"ReqTRES", 10, [](SacctRef l) { return l.of_step() ? std::string() : Tres(l); }},
     {"Reservation", 20, [](SacctRef l) { return JobOnly(l, l.row->extra->reservation); }},
-    {"ReservationId", 15, nullptr},
-    {"Reserved", 10, Planned},
+    {"ReservationId", 15, nullptr}, {"Reserved", 10, Planned},
     {"Restarts", 8, [](SacctRef l) { return JobOnly(l, std::to_string(Restarts(*l.row))); }},
-    {"ResvCPU", 10, PlannedCpu},
-    {"ResvCPURAW", 10, PlannedCpuRaw},
-    {"Start", 19, [](SacctRef l) { return Stamp(LineStart(l), l); }},
-    {"State", 10, LineStateText},
+    {"ResvCPU", 10, PlannedCpu}, {"ResvCPURAW", 10, PlannedCpuRaw},
+    {"Start", 19, [](SacctRef l) { return Stamp(LineStart(l), l); }}, {"State", 10, LineStateText},
     {"StdErr", 15,
-     [](SacctRef l) { return JobOnly(l, l.row->std_err.empty() ? l.row->std_out : l.row->std_err); }},
+     [](SacctRef l) {
+  return JobOnly(l, l.row->std_err.empty() ? l.row->std_out : l.row->std_err);
+     }},
     {"StdIn", 15,
      [](SacctRef l) { return JobOnly(l, l.row->std_in.empty() ? "/dev/null" : l.row->std_in); }},
     {"StdOut", 15, [](SacctRef l) { return JobOnly(l, l.row->std_out); }},
     {"Submit", 19,
      [](SacctRef l) {
-       return Stamp(l.of_step() ? LineStart(l) : ParseStamp(l.row->submit_time), l);
+  return Stamp(l.of_step() ? LineStart(l) : ParseStamp(l.row->submit_time), l);
      }},
     {"SubmitLine", 20, [](SacctRef l) { return JobOnly(l, l.row->submit_line); }},
     {"Suspended", 10, [](SacctRef l) { return LongDuration(l.row->extra->suspended_s); }},
@@ -288,20 +271,15 @@ constexpr AccountingField kAccountingFields[] = {
     {"Timelimit", 10, Limit},
     {"TimelimitRaw", 12,
      [](SacctRef l) {
-       if (l.row->time_limit_s == 0) return JobOnly(l, "UNLIMITED");
-       return JobOnly(l, std::to_string((l.row->time_limit_s + 59) / 60));
+  if (l.row->time_limit_s == 0) return JobOnly(l, "UNLIMITED");
+  return JobOnly(l, std::to_string((l.row->time_limit_s + 59) / 60));
      }},
     {"TotalCPU", 10, [](SacctRef l) { return CpuTimeText(TotalCpu(l)); }},
-    {"TRESUsageInAve", 14, UsageInOne},
-    {"TRESUsageInMax", 14, UsageInOne},
-    {"TRESUsageInMaxNode", 18, UsageNode},
-    {"TRESUsageInMaxTask", 18, UsageTask},
-    {"TRESUsageInMin", 14, UsageInOne},
-    {"TRESUsageInMinNode", 18, UsageNode},
-    {"TRESUsageInMinTask", 18, UsageTask},
-    {"TRESUsageInTot", 14, UsageInAll},
-    {"TRESUsageOutAve", 15, UsageOut},
-    {"TRESUsageOutMax", 15, UsageOut},
+    {"TRESUsageInAve", 14, UsageInOne}, {"TRESUsageInMax", 14, UsageInOne},
+    {"TRESUsageInMaxNode", 18, UsageNode}, {"TRESUsageInMaxTask", 18, UsageTask},
+    {"TRESUsageInMin", 14, UsageInOne}, {"TRESUsageInMinNode", 18, UsageNode},
+    {"TRESUsageInMinTask", 18, UsageTask}, {"TRESUsageInTot", 14, UsageInAll},
+    {"TRESUsageOutAve", 15, UsageOut}, {"TRESUsageOutMax", 15, UsageOut},
     {"TRESUsageOutMaxNode", 19,
      [](SacctRef l) { return MeasuredOnly(l, "fs/disk=" + FirstHost(LineHosts(l))); }},
     {"TRESUsageOutMaxTask", 19, [](SacctRef l) { return MeasuredOnly(l, "fs/disk=0"); }},
@@ -309,14 +287,13 @@ constexpr AccountingField kAccountingFields[] = {
     {"TRESUsageOutMinNode", 19,
      [](SacctRef l) { return MeasuredOnly(l, "fs/disk=" + FirstHost(LineHosts(l))); }},
     {"TRESUsageOutMinTask", 19, [](SacctRef l) { return MeasuredOnly(l, "fs/disk=0"); }},
-    {"TRESUsageOutTot", 15, UsageOut},
-    {"UID", 6, [](SacctRef l) { return OfQueue(l, "UserID"); }},
+    {"TRESUsageOutTot", 15, UsageOut}, {"UID", 6, [](SacctRef l) { return OfQueue(l, "UserID"); }},
     {"User", 9, [](SacctRef l) { return JobOnly(l, l.row->user); }},
     {"UserCPU", 10, [](SacctRef l) { return CpuTimeText(l.use.user_cpu_us); }},
     {"WCKey", 10, [](SacctRef l) { return JobOnly(l, l.row->extra->wckey); }},
     {"WCKeyID", 8, [](SacctRef l) { return JobOnly(l, "0"); }},
     {"WorkDir", 20, [](SacctRef l) { return JobOnly(l, l.row->work_dir); }},
-};
+    };
 
 }  // namespace
 
@@ -349,16 +326,15 @@ SlurmExit LineExit(const SacctLine& line) {
 }
 
 std::int64_t LineStart(const SacctLine& line) {
-  const std::int64_t start =
-      line.step != nullptr ? ParseStamp(line.step->start_time)
-      : line.batch_step    ? ParseStamp(line.row->start_time)
-                           : ParseStamp(StartTime(*line.row));
+  const std::int64_t start = line.step != nullptr ? ParseStamp(line.step->start_time)
+                             : line.batch_step    ? ParseStamp(line.row->start_time)
+                                                  : ParseStamp(StartTime(*line.row));
   return start != 0 && line.cut_from != 0 && start < line.cut_from ? line.cut_from : start;
 }
 
 std::int64_t LineEnd(const SacctLine& line) {
-  const std::int64_t end = line.step != nullptr ? ParseStamp(line.step->end_time)
-                                                : ParseStamp(line.row->end_time);
+  const std::int64_t end =
+      line.step != nullptr ? ParseStamp(line.step->end_time) : ParseStamp(line.row->end_time);
   if (line.cut_to != 0 && (end == 0 || end > line.cut_to)) return line.cut_to;
   return end;
 }

@@ -15,7 +15,10 @@ namespace {
 
 json::object ExitJson(const SlurmExit& exit, bool known) {
   const bool signalled = exit.signal != 0;
-  const char* status = !known ? "PENDING" : signalled ? "SIGNALED" : exit.code == 0 ? "SUCCESS" : "ERROR";
+  const char* status = !known           ? "PENDING"
+                       : signalled      ? "SIGNALED"
+                       : exit.code == 0 ? "SUCCESS"
+                                        : "ERROR";
   const char* name = signalled ? ::sigabbrev_np(exit.signal) : nullptr;
   return {{"status", json::array{status}},
           {"return_code", SlurmNumber(known, exit.code)},
@@ -37,9 +40,10 @@ json::array AllocatedJson(const SacctLine& line) {
   out.push_back(TresJson("cpu", "", LineCpus(line)));
   if (line.step == nullptr && row.memory_bytes != 0)
     out.push_back(TresJson("mem", "", row.memory_bytes >> 20));
-  out.push_back(TresJson("node", "", line.step != nullptr ? line.step->node_count
-                                     : line.batch_step    ? 1
-                                                          : NodeCount(row)));
+  out.push_back(TresJson("node", "",
+                         line.step != nullptr ? line.step->node_count
+                         : line.batch_step    ? 1
+                                              : NodeCount(row)));
   if (line.step == nullptr && row.gpus != 0) out.push_back(TresJson("gres", "gpu", row.gpus));
   return out;
 }
@@ -66,7 +70,8 @@ json::object StepJson(const SacctLine& line) {
                                 : FirstHost(HostsOf(*line.row));
   json::array range;
   const auto hosts = ExpandHostlist(nodes);
-  for (const std::string& host : hosts ? *hosts : std::vector<std::string>()) range.emplace_back(host);
+  for (const std::string& host : hosts ? *hosts : std::vector<std::string>())
+    range.emplace_back(host);
   const std::string id = line.batch_step ? "batch" : std::to_string(line.step->step);
   json::array most;
   most.push_back(TresJson("cpu", "", (line.use.user_cpu_us + line.use.system_cpu_us) / 1000));
@@ -80,7 +85,9 @@ json::object StepJson(const SacctLine& line) {
           {"tasks", {{"count", line.step == nullptr ? 1 : line.step->tasks}}},
           {"state", json::array{LongName(LineState(line))}},
           {"step",
-           {{"id", LineId(line)}, {"name", line.batch_step ? "batch" : line.step->name}, {"step_id", id}}},
+           {{"id", LineId(line)},
+            {"name", line.batch_step ? "batch" : line.step->name},
+            {"step_id", id}}},
           {"tres",
            {{"allocated", AllocatedJson(line)},
             {"requested", {{"max", most}, {"total", most}}},
@@ -99,8 +106,11 @@ json::object RecordJson(const SacctLine& line) {
   out["user"] = row.user;
   out["group"] = SqueueCell(*SqueueFieldByName("GroupName"), row, context, &scratch);
   out["account"] = row.cluster_queue;
-  out["association"] = {{"account", row.cluster_queue}, {"cluster", row.cluster},
-                        {"partition", ""}, {"user", row.user}, {"id", 0}};
+  out["association"] = {{"account", row.cluster_queue},
+                        {"cluster", row.cluster},
+                        {"partition", ""},
+                        {"user", row.user},
+                        {"id", 0}};
   out["array"] = {{"job_id", row.array_job_id},
                   {"limits", {{"max", {{"running", {{"tasks", extra.task_throttle}}}}}}},
                   {"task_id", SlurmNumber(task, row.array_task_id)},
@@ -118,10 +128,12 @@ json::object RecordJson(const SacctLine& line) {
   out["licenses"] = extra.licenses;
   out["allocation_nodes"] = NodeCount(row);
   out["nodes"] = HostsOf(row).empty() ? std::string_view("None assigned") : HostsOf(row);
-  out["required"] = {{"CPUs", CpuCount(row)},
-                     {"memory_per_cpu", SlurmNumber(extra.memory_per_cpu_mb != 0, extra.memory_per_cpu_mb)},
-                     {"memory_per_node", SlurmNumber(row.memory_per_node_mb != 0, row.memory_per_node_mb)}};
-  out["state"] = {{"current", json::array{LongName(LineState(line))}}, {"reason", SlurmReason(row)}};
+  out["required"] = {
+      {"CPUs", CpuCount(row)},
+      {"memory_per_cpu", SlurmNumber(extra.memory_per_cpu_mb != 0, extra.memory_per_cpu_mb)},
+      {"memory_per_node", SlurmNumber(row.memory_per_node_mb != 0, row.memory_per_node_mb)}};
+  out["state"] = {{"current", json::array{LongName(LineState(line))}},
+                  {"reason", SlurmReason(row)}};
   out["exit_code"] = ExitJson(LineExit(line), LineEnd(line) != 0);
   out["derived_exit_code"] = ExitJson(line.derived, LineEnd(line) != 0);
   out["time"] = TimesJson(line);

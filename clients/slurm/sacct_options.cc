@@ -148,7 +148,8 @@ std::string SetRange(const char* option, std::string_view text, SacctRange* out)
   const std::size_t dash = text.find('-');
   const auto low = ParseCount(text.substr(0, dash));
   const auto high = dash == std::string_view::npos ? low : ParseCount(text.substr(dash + 1));
-  if (!low || !high) return std::string("Invalid ") + option + " specification: " + std::string(text);
+  if (!low || !high)
+    return std::string("Invalid ") + option + " specification: " + std::string(text);
   *out = {true, *low, *high};
   return "";
 }
@@ -341,7 +342,8 @@ bool ParseSacct(int argc, char** argv, SacctOptions* options, int* exit) {
   optind = 0;
   opterr = 1;
   int id = 0;
-  while ((id = ::getopt_long(argc, argv, "j:u:aA:r:q:N:s:S:E:o:XnpPbleVLM:TDg:C:i:I:k:K:R:W:Bvx:cf:F:h",
+  while ((id = ::getopt_long(argc, argv,
+                             "j:u:aA:r:q:N:s:S:E:o:XnpPbleVLM:TDg:C:i:I:k:K:R:W:Bvx:cf:F:h",
                              kSacctOptions, nullptr)) != -1) {
     // getopt_long has printed the error, and sacct adds no advice.
     if (id == '?') return *exit = ErrorExit(kExitRefused), false;
@@ -357,13 +359,14 @@ bool ParseSacct(int argc, char** argv, SacctOptions* options, int* exit) {
   if (options->script && options->environment)
     return fail("Options --batch-script and --env-vars are mutually exclusive");
   if ((options->script || options->environment) && options->jobs.empty()) {
-    return fail(std::string("When requesting ") + (options->script ? "--batch-script" : "--env-vars") +
+    return fail(std::string("When requesting ") +
+                (options->script ? "--batch-script" : "--env-vars") +
                 " you must also request specific jobs with the '-j' option.");
   }
   if (options->start && options->end && *options->start > *options->end) {
-    return fail(kSacctPlain + ("Start time (" + FormatTime(*options->start, "") +
-                               ") requested is after end time (" + FormatTime(*options->end, "") +
-                               ")."));
+    return fail(kSacctPlain +
+                ("Start time (" + FormatTime(*options->start, "") +
+                 ") requested is after end time (" + FormatTime(*options->end, "") + ")."));
   }
   const std::string error = SetColumns(options);
   return error.empty() || fail(error);

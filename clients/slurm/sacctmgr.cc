@@ -18,7 +18,8 @@ namespace {
 
 constexpr char kSacctmgr[] = "sacctmgr";
 
-constexpr char kSacctmgrHelpText[] = R"(Usage: sacctmgr [-n] [-p|-P] [-s] show|list ENTITY [NAME] [where KEY=VALUE...] [format=FIELD%WIDTH,...]
+constexpr char kSacctmgrHelpText[] =
+    R"(Usage: sacctmgr [-n] [-p|-P] [-s] show|list ENTITY [NAME] [where KEY=VALUE...] [format=F%W,...]
   ENTITY: account, association, user, qos, cluster, tres, config
   -n, --noheader  -p, --parsable  -P, --parsable2  -s, --associations (as withassoc)
       --help  -V, --version
@@ -183,13 +184,19 @@ int PrintRecords(const SacctmgrOptions& options, const std::string& default_form
       out += '\n';
     }
   }
+  // Associations on several members may look alike in the columns that are shown.
+  std::set<std::string> printed;
+  const std::string header = std::move(out);
+  std::string all = header;
   for (const ManagedRecord& record : records) {
+    out.clear();
     line([&](const ManagedColumn& column) {
       const auto found = record.find(column.field->header);
       return found == record.end() ? std::string() : found->second;
     });
+    if (printed.insert(out).second) all += out;
   }
-  WriteOut(out);
+  WriteOut(all);
   return 0;
 }
 
@@ -201,9 +208,8 @@ std::string QosList(const AccountTree& tree) {
 
 // True if the list is empty or has the text in any case.
 bool Wanted(const std::vector<std::string>& list, const std::string& text) {
-  return list.empty() || std::any_of(list.begin(), list.end(), [&](const std::string& one) {
-           return SameWord(one, text);
-         });
+  return list.empty() || std::any_of(list.begin(), list.end(),
+                                     [&](const std::string& one) { return SameWord(one, text); });
 }
 
 // The associations: each account on each member, and its users below it.
@@ -231,8 +237,10 @@ std::vector<ManagedRecord> Associations(const SacctmgrOptions& options, const Ac
     add(root, "root");
     for (const AccountInfo& account : tree.accounts) {
       add(account, "");
+      // root may use every account.
+      if (!account.is_cohort) add(account, "root");
       for (const auto& [user, accounts] : tree.users) {
-        if (accounts.contains(account.name)) add(account, user);
+        if (user != "root" && accounts.contains(account.name)) add(account, user);
       }
     }
   }
@@ -275,8 +283,8 @@ std::vector<ManagedRecord> Users(const SacctmgrOptions& options, const AccountTr
     record["User"] = record["Name"] = user;
     record["Def Acct"] = accounts.empty() ? "" : *accounts.begin();
     if (accounts.size() > 1 && user == "root")
-      record["Def Acct"] = *accounts.begin() == "root" ? *std::next(accounts.begin())
-                                                       : *accounts.begin();
+      record["Def Acct"] =
+          *accounts.begin() == "root" ? *std::next(accounts.begin()) : *accounts.begin();
     record["Admin"] = user == "root" ? "Administrator" : "None";
     if (!options.with_associations) {
       out.push_back(record);
@@ -309,7 +317,7 @@ std::vector<ManagedRecord> QosRecords(const SacctmgrOptions& options, const Acco
 }
 
 std::vector<ManagedRecord> ClusterRecords(const SacctmgrOptions& options, const AccountTree& tree,
-                                     const client::Settings& settings) {
+                                          const client::Settings& settings) {
   std::vector<ManagedRecord> out;
   for (const std::string& cluster : tree.clusters) {
     if (!Wanted(options.names, cluster) || !Wanted(options.clusters, cluster)) continue;
@@ -330,9 +338,9 @@ std::vector<ManagedRecord> ClusterRecords(const SacctmgrOptions& options, const 
 
 std::vector<ManagedRecord> TresRecords() {
   static constexpr std::tuple<const char*, const char*, const char*> kTres[] = {
-      {"cpu", "", "1"},     {"mem", "", "2"},      {"energy", "", "3"}, {"node", "", "4"},
-      {"billing", "", "5"}, {"fs", "disk", "6"},   {"vmem", "", "7"},   {"pages", "", "8"},
-      {"gres", "gpu", "1001"}};
+      {"cpu", "", "1"},  {"mem", "", "2"},     {"energy", "", "3"},
+      {"node", "", "4"}, {"billing", "", "5"}, {"fs", "disk", "6"},
+      {"vmem", "", "7"}, {"pages", "", "8"},   {"gres", "gpu", "1001"}};
   std::vector<ManagedRecord> out;
   for (const auto& [type, name, id] : kTres)
     out.push_back({{"Type", type}, {"Name", name}, {"ID", id}});
@@ -424,14 +432,17 @@ int ShowManaged(SacctmgrOptions options, const std::vector<std::string>& words) 
   const bool cluster = IsManaged(entity, "cluster", 2);
   const bool config = IsManaged(entity, "configuration", 4);
   if (!association && !account && !user && !qos && !cluster && !config) {
-    for (const char* refused : {"coordinator", "event", "federation", "problem", "reservation",
-                                "resource", "runawayjobs", "stats", "transaction", "wckey", "instance"}) {
+    for (const char* refused :
+         {"coordinator", "event", "federation", "problem", "reservation", "resource", "runawayjobs",
+          "stats", "transaction", "wckey", "instance"}) {
       if (IsManaged(entity, refused, 4))
-        return Fail(kSacctmgr, "show " + entity + " is not supported: Muster has nothing of the kind");
+        return Fail(kSacctmgr,
+                    "show " + entity + " is not supported: Muster has nothing of the kind");
     }
-    std::fprintf(stderr,
-                 "No valid entity in list command\nInput line must include \"Account\", "
-                 "\"Association\", \"Cluster\", \"Configuration\", \"QOS\", \"TRES\", or \"User\"\n");
+    std::fprintf(
+        stderr,
+        "No valid entity in list command\nInput line must include \"Account\", "
+        "\"Association\", \"Cluster\", \"Configuration\", \"QOS\", \"TRES\", or \"User\"\n");
     return ErrorExit(kExitRefused);
   }
   const std::optional<client::Settings> settings = FindServer(kSacctmgr);
@@ -449,8 +460,9 @@ int ShowManaged(SacctmgrOptions options, const std::vector<std::string>& words) 
   const std::string own = options.with_associations ? kOwnAssociationFormat : "";
   if (association) return PrintRecords(options, kAssociationFormat, Associations(options, *tree));
   if (account) {
-    return PrintRecords(options, "Account,Description,Organization" +
-                                     (own.empty() ? own : "," + std::string(kAssociationFormat)),
+    return PrintRecords(options,
+                        "Account,Description,Organization" +
+                            (own.empty() ? own : "," + std::string(kAssociationFormat)),
                         Accounts(options, *tree));
   }
   if (user)
@@ -462,9 +474,10 @@ int ShowManaged(SacctmgrOptions options, const std::vector<std::string>& words) 
 // A verb that changes something, and the way that does it here.
 int RefuseManaged(const std::string& verb) {
   return Fail(kSacctmgr,
-              verb + " is not supported: accounts are ClusterQueues and Cohorts, QOS are "
-                     "WorkloadPriorityClasses; use `muster apply`, `muster delete` and `muster "
-                     "quota set`");
+              verb +
+                  " is not supported: accounts are ClusterQueues and Cohorts, QOS are "
+                  "WorkloadPriorityClasses; use `muster apply`, `muster delete` and `muster "
+                  "quota set`");
 }
 
 }  // namespace

@@ -147,9 +147,9 @@ std::string TakeOption(int id, ScancelOptions* out) {
       out->filtered = true;
       return AddHosts("--nodelist", optarg, &out->nodes);
     case 't':
-      return AddState(optarg, out)
-                 ? ""
-                 : kScancelPlain + std::string("Invalid job state specified: ") + optarg + "\n" + kValidStates;
+      return AddState(optarg, out) ? ""
+                                   : kScancelPlain + std::string("Invalid job state specified: ") +
+                                         optarg + "\n" + kValidStates;
     case 'i':
       out->ask = true;
       return "";
@@ -210,12 +210,9 @@ std::optional<bool> Truth(const char* text) {
 std::string FromEnvironment(ScancelOptions* out) {
   if (const auto refused = RefusedVariable(kScancel)) return *refused;
   const std::pair<const char*, std::vector<std::string>*> lists[] = {
-      {"SCANCEL_ACCOUNT", &out->accounts},
-      {"SCANCEL_NAME", &out->names},
-      {"SCANCEL_PARTITION", &out->partitions},
-      {"SCANCEL_QOS", &out->qos},
-      {"SCANCEL_WCKEY", &out->wckeys},
-      {"SCANCEL_USER", &out->users}};
+      {"SCANCEL_ACCOUNT", &out->accounts},     {"SCANCEL_NAME", &out->names},
+      {"SCANCEL_PARTITION", &out->partitions}, {"SCANCEL_QOS", &out->qos},
+      {"SCANCEL_WCKEY", &out->wckeys},         {"SCANCEL_USER", &out->users}};
   for (const auto& [name, to] : lists) {
     if (!to->empty()) continue;
     VariableList list = ListFromVariable(name);
@@ -344,8 +341,8 @@ bool StepRuns(client::ApiClient& api, std::int64_t job, std::int64_t step) {
   });
 }
 
-// Ends a step: TERM and, if it does not go in 30 s, KILL. With -s only that signal is sent. The step
-// `batch` is the script's shell.
+// Ends a step: TERM and, if it does not go in 30 s, KILL. With -s only that signal is sent. The
+// step `batch` is the script's shell.
 int CancelStep(client::ApiClient& api, const ScancelOptions& options, const JobRow& row,
                const JobSpec& spec) {
   const std::string id = std::to_string(row.id);
@@ -418,8 +415,8 @@ int Cancel(ScancelOptions options) {
     });
     if (!known && options.verbose) {
       std::fprintf(stderr, "scancel: Terminating job %s\n", SpecText(spec).c_str());
-      PrintError(kScancel, "Kill job error on job id " + SpecText(spec) +
-                               ": Invalid job id specified");
+      PrintError(kScancel,
+                 "Kill job error on job id " + SpecText(spec) + ": Invalid job id specified");
     }
   }
   for (const JobRow& row : list.rows()) {

@@ -78,13 +78,13 @@ struct KnownKeyword {
   Keyword run;
 };
 constexpr KnownKeyword kKeywords[] = {
-    {"show", 1, 2, ShowEntity},        {"hold", 1, 0, ChangeJobs},
-    {"uhold", 1, 0, ChangeJobs},       {"release", 1, 0, ChangeJobs},
-    {"requeue", 1, 0, ChangeJobs},     {"requeuehold", 1, 0, ChangeJobs},
-    {"suspend", 1, 0, ChangeJobs},     {"resume", 1, 0, ChangeJobs},
-    {"top", 1, 0, ChangeJobs},         {"update", 1, 0, UpdateEntity},
-    {"wait_job", 1, 1, WaitForJob},    {"write", 2, 3, WriteScript},
-    {"notify", 2, 0, NotifyJob},       {"ping", 0, 0, nullptr},
+    {"show", 1, 2, ShowEntity},     {"hold", 1, 0, ChangeJobs},
+    {"uhold", 1, 0, ChangeJobs},    {"release", 1, 0, ChangeJobs},
+    {"requeue", 1, 0, ChangeJobs},  {"requeuehold", 1, 0, ChangeJobs},
+    {"suspend", 1, 0, ChangeJobs},  {"resume", 1, 0, ChangeJobs},
+    {"top", 1, 0, ChangeJobs},      {"update", 1, 0, UpdateEntity},
+    {"wait_job", 1, 1, WaitForJob}, {"write", 2, 3, WriteScript},
+    {"notify", 2, 0, NotifyJob},    {"ping", 0, 0, nullptr},
     {"token", 0, 2, MintToken},
 };
 
@@ -155,18 +155,24 @@ std::string WithoutJobKey(const std::string& text) {
 
 int RunScontrol(int argc, char** argv) {
   enum Id : int { kJson = 256, kYaml, kAccepted };
-  static constexpr option kOptions[] = {
-      {"oneliner", no_argument, nullptr, 'o'},    {"details", no_argument, nullptr, 'd'},
-      {"all", no_argument, nullptr, 'a'},         {"quiet", no_argument, nullptr, 'Q'},
-      {"verbose", no_argument, nullptr, 'v'},     {"future", no_argument, nullptr, 'F'},
-      {"hide", no_argument, nullptr, kAccepted},  {"local", no_argument, nullptr, kAccepted},
-      {"sibling", no_argument, nullptr, kAccepted},
-      {"federation", no_argument, nullptr, kAccepted},
-      {"clusters", required_argument, nullptr, 'M'},
-      {"cluster", required_argument, nullptr, 'M'},
-      {"uid", required_argument, nullptr, 'u'},   {"json", optional_argument, nullptr, kJson},
-      {"yaml", optional_argument, nullptr, kYaml}, {"help", no_argument, nullptr, 'h'},
-      {"version", no_argument, nullptr, 'V'},     {nullptr, 0, nullptr, 0}};
+  static constexpr option kOptions[] = {{"oneliner", no_argument, nullptr, 'o'},
+                                        {"details", no_argument, nullptr, 'd'},
+                                        {"all", no_argument, nullptr, 'a'},
+                                        {"quiet", no_argument, nullptr, 'Q'},
+                                        {"verbose", no_argument, nullptr, 'v'},
+                                        {"future", no_argument, nullptr, 'F'},
+                                        {"hide", no_argument, nullptr, kAccepted},
+                                        {"local", no_argument, nullptr, kAccepted},
+                                        {"sibling", no_argument, nullptr, kAccepted},
+                                        {"federation", no_argument, nullptr, kAccepted},
+                                        {"clusters", required_argument, nullptr, 'M'},
+                                        {"cluster", required_argument, nullptr, 'M'},
+                                        {"uid", required_argument, nullptr, 'u'},
+                                        {"json", optional_argument, nullptr, kJson},
+                                        {"yaml", optional_argument, nullptr, kYaml},
+                                        {"help", no_argument, nullptr, 'h'},
+                                        {"version", no_argument, nullptr, 'V'},
+                                        {nullptr, 0, nullptr, 0}};
   ScontrolOptions options;
   Words words;
   optind = 0;
@@ -189,7 +195,8 @@ int RunScontrol(int argc, char** argv) {
         options.clusters = ClustersOf(optarg);
         break;
       case 'u':
-        return Fail(kScontrol, "--uid: not supported by this version; set MUSTER_AS to act as another user");
+        return Fail(kScontrol,
+                    "--uid: not supported by this version; set MUSTER_AS to act as another user");
       case kJson:
         options.json = true;
         break;

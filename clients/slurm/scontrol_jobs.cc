@@ -52,8 +52,7 @@ int FailChange(const Verb& verb, const std::string& why, const std::string& id) 
 // Sends one verb for one job, or for each task of an array; gives the exit status.
 int SendVerb(Session& session, const Verb& verb, const std::string& text) {
   const auto spec = ParseJobSpec(text);
-  if (!spec || !spec->step.empty())
-    return FailChange(verb, "Invalid job id specified", text);
+  if (!spec || !spec->step.empty()) return FailChange(verb, "Invalid job id specified", text);
   JobList list;
   const client::Outcome<Done> fetched = FetchSpecs(session.api, {*spec}, &list);
   if (!fetched.ok()) return Fail(kScontrol, FailureText(fetched.failure()));
@@ -147,10 +146,12 @@ int WaitForJob(Session& session, const Words& words) {
     }
     if (row->state == State::kRunning || row->state == State::kSuspended) {
       if (!session.options.quiet)
-        std::fprintf(stderr, "scontrol: Nodes are ready for job %lld\n", static_cast<long long>(row->id));
+        std::fprintf(stderr, "scontrol: Nodes are ready for job %lld\n",
+                     static_cast<long long>(row->id));
       return 0;
     }
-    if (!told && !session.options.quiet) std::fprintf(stderr, "scontrol: Waiting for nodes to boot\n");
+    if (!told && !session.options.quiet)
+      std::fprintf(stderr, "scontrol: Waiting for nodes to boot\n");
     told = true;
     ::poll(nullptr, 0, kWaitMs);
   }
@@ -160,8 +161,7 @@ int WaitForJob(Session& session, const Words& words) {
 int WriteScript(Session& session, const Words& words) {
   if (SameWord(words[1], "config"))
     return Fail(kScontrol, "write config is not supported: there is no slurm.conf");
-  if (!SameWord(words[1], "batch_script"))
-    return FailPlain("invalid write argument:" + words[1]);
+  if (!SameWord(words[1], "batch_script")) return FailPlain("invalid write argument:" + words[1]);
   if (words.size() < 3) return FailPlain("too few arguments for keyword:write");
   JobList list;
   const std::optional<JobRow> row = OneJob(session, words[2], &list);
@@ -181,7 +181,8 @@ int WriteScript(Session& session, const Words& words) {
   }
   const bool whole =
       std::fwrite(script->script.data(), 1, script->script.size(), file) == script->script.size();
-  if (std::fclose(file) != 0 || !whole) return Fail(kScontrol, "failed to write file `" + path + "`");
+  if (std::fclose(file) != 0 || !whole)
+    return Fail(kScontrol, "failed to write file `" + path + "`");
   if (!session.options.quiet) WriteOut("batch script for job " + id + " written to " + path + "\n");
   return 0;
 }

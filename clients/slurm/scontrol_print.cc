@@ -43,7 +43,8 @@ bool FetchShown(Session& session, const std::string& which, std::vector<JobSpec>
   }
   for (const std::string& part : SplitList(which)) {
     const auto spec = ParseJobSpec(part);
-    if (!spec) return *exit = FailPlain("scontrol_print_job error: Invalid job id specified"), false;
+    if (!spec)
+      return *exit = FailPlain("scontrol_print_job error: Invalid job id specified"), false;
     specs->push_back(*spec);
   }
   const client::Outcome<Done> fetched = FetchSpecs(session.api, *specs, list);
@@ -118,8 +119,7 @@ int ShowSteps(Session& session, const std::string& which) {
       if (shown && wanted(std::to_string(step.step))) out += ShowStep(row, &step, session.context);
     }
   }
-  if (out.empty() && !which.empty())
-    return FailPlain("Job step " + which + " not found");
+  if (out.empty() && !which.empty()) return FailPlain("Job step " + which + " not found");
   if (out.empty()) out = "No job steps in the system\n";
   WriteOut(out);
   return 0;
@@ -216,11 +216,11 @@ int ShowEntity(Session& session, const Words& words) {
     return std::printf("Reservation %s not found\n", which.c_str()), ErrorExit(kExitRefused);
   }
   if (IsEntity(entity, "daemon")) return WriteOut("slurmctld \n"), 0;
-  for (const char* refused :
-       {"topology", "burstbuffer", "bbstat", "assoc_mgr", "aliases", "federation", "frontend",
-        "dwstat", "slurmd", "topoconf"}) {
+  for (const char* refused : {"topology", "burstbuffer", "bbstat", "assoc_mgr", "aliases",
+                              "federation", "frontend", "dwstat", "slurmd", "topoconf"}) {
     if (SameWord(entity, refused))
-      return Fail(kScontrol, "show " + entity + " is not supported: Muster has nothing of the kind");
+      return Fail(kScontrol,
+                  "show " + entity + " is not supported: Muster has nothing of the kind");
   }
   return FailPlain("invalid entity:" + entity + " for keyword:show ");
 }

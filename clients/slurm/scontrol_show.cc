@@ -85,8 +85,8 @@ void AddTimes(const JobRow& row, const ShowContext& context, Record* out) {
   out->Line()
       .Add("SuspendTime", TimeOr(extra.suspended_since, context, "None"))
       .Add("SecsPreSuspend", std::to_string(extra.suspended_s))
-      .Add("LastSchedEval", TimeOr(row.admit_time.empty() ? row.submit_time : row.admit_time,
-                                   context, "Unknown"))
+      .Add("LastSchedEval",
+           TimeOr(row.admit_time.empty() ? row.submit_time : row.admit_time, context, "Unknown"))
       .Add("Scheduler", "Main");
 }
 
@@ -121,9 +121,8 @@ void AddNodesAndResources(const JobRow& row, const ShowContext& context, Record*
       .Add("NtasksPerN:B:S:C", std::to_string(extra.tasks_per_node) + ":0:*:*")
       .Add("CoreSpec", "*");
   const bool per_cpu = extra.memory_per_cpu_mb != 0;
-  const std::int64_t per_node_cpus =
-      (row.cpus_per_task > 0 ? row.cpus_per_task : 1) *
-      (extra.tasks_per_node > 0 ? extra.tasks_per_node : 1);
+  const std::int64_t per_node_cpus = (row.cpus_per_task > 0 ? row.cpus_per_task : 1) *
+                                     (extra.tasks_per_node > 0 ? extra.tasks_per_node : 1);
   out->Line()
       .Add("MinCPUsNode", std::to_string(per_node_cpus))
       .Add(per_cpu ? "MinMemoryCPU" : "MinMemoryNode", SqueueText("MinMemory", row, context))
@@ -144,15 +143,15 @@ void AddIds(const JobRow& row, const ShowContext& context, Record* out) {
         .Add("HetJobOffset", std::to_string(row.het_offset));
   }
   out->Add("JobName", row.name);
-  if (row.het_offset >= 0)
-    out->Line().Add("HetJobIdSet", SqueueText("HetJobIDSet", row, context));
+  if (row.het_offset >= 0) out->Line().Add("HetJobIdSet", SqueueText("HetJobIDSet", row, context));
 }
 
 // "END,FAIL" of the bits of --mail-type.
 std::string MailTypes(std::int64_t events) {
   static constexpr const char* kMailNames[] = {
-      "BEGIN",        "END",           "FAIL",          "REQUEUE",   "INVALID_DEPEND", "TIME_LIMIT",
-      "TIME_LIMIT_90", "TIME_LIMIT_80", "TIME_LIMIT_50", "STAGE_OUT", "ARRAY_TASKS"};
+      "BEGIN",          "END",        "FAIL",          "REQUEUE",
+      "INVALID_DEPEND", "TIME_LIMIT", "TIME_LIMIT_90", "TIME_LIMIT_80",
+      "TIME_LIMIT_50",  "STAGE_OUT",  "ARRAY_TASKS"};
   std::string out;
   for (std::size_t bit = 0; bit < std::size(kMailNames); ++bit) {
     if ((events >> bit & 1) != 0) out += (out.empty() ? "" : ",") + std::string(kMailNames[bit]);
@@ -238,13 +237,16 @@ std::string ShowStep(const JobRow& row, const StepInfo* step, const ShowContext&
       .Add("UserId", SqueueText("UserID", row, context))
       .Add("StartTime", TimeOr(start, context, "Unknown"))
       .Add("TimeLimit", row.time_limit_s == 0 ? "UNLIMITED" : LongDuration(row.time_limit_s));
-  const State state = step == nullptr ? (HasNodes(row.state) ? State::kRunning : row.state) : step->state;
+  const State state =
+      step == nullptr ? (HasNodes(row.state) ? State::kRunning : row.state) : step->state;
   out.Line()
       .Add("State", LongName(state))
       .Add("Partition", SqueueText("Partition", row, context))
-      .Add("NodeList", step == nullptr || step->nodes.empty() ? SqueueText("BatchHost", row, context)
-                                                             : step->nodes);
-  const std::string cpus = step == nullptr ? std::to_string(CpuCount(row)) : std::to_string(step->cpus);
+      .Add("NodeList", step == nullptr || step->nodes.empty()
+                           ? SqueueText("BatchHost", row, context)
+                           : step->nodes);
+  const std::string cpus =
+      step == nullptr ? std::to_string(CpuCount(row)) : std::to_string(step->cpus);
   const std::string nodes = step == nullptr ? "1" : std::to_string(step->node_count);
   out.Line()
       .Add("Nodes", nodes)
@@ -341,10 +343,7 @@ std::string ShowNode(const NodeInfo& node, const Fleet& fleet, const ShowContext
   out.Line().Add("AvailableFeatures", NullIfEmpty(node.features));
   out.Line().Add("ActiveFeatures", NullIfEmpty(node.features));
   out.Line().Add("Gres", NullIfEmpty(node.gres));
-  out.Line()
-      .Add("NodeAddr", node.name)
-      .Add("NodeHostName", node.name)
-      .Add("Version", "25.05.0");
+  out.Line().Add("NodeAddr", node.name).Add("NodeHostName", node.name).Add("Version", "25.05.0");
   out.Line()
       .Add("RealMemory", Megabytes(node.memory_bytes))
       .Add("AllocMem", Megabytes(node.memory_bytes - node.free_memory_bytes))
@@ -364,8 +363,8 @@ std::string ShowNode(const NodeInfo& node, const Fleet& fleet, const ShowContext
   out.Line().Add("CfgTRES", "cpu=" + total + ",mem=" + std::to_string(mb) + "M,billing=" + total);
   out.Line().Add("AllocTRES", node.AllocatedCpus() == 0
                                   ? std::string()
-                                  : "cpu=" + std::to_string(node.AllocatedCpus()) + ",mem=" +
-                                        std::to_string(used_mb) + "M");
+                                  : "cpu=" + std::to_string(node.AllocatedCpus()) +
+                                        ",mem=" + std::to_string(used_mb) + "M");
   if (node.cordoned)
     out.Line().Add("Reason", "cordoned");
   else if (!node.reason.empty())
@@ -381,9 +380,8 @@ std::string ShowConfig(const ShowContext& context) {
     return key + " = " + value + "\n";
   };
   return "Configuration data as of " + FormatTime(context.now, "") + "\n" +
-         line("ClusterName", "muster") + line("EnforcePartLimits", "NO") +
-         line("JobRequeue", "1") + line("KillWait", "30 sec") +
-         line("MaxArraySize", std::to_string(limits::kBatchJobs + 1)) +
+         line("ClusterName", "muster") + line("EnforcePartLimits", "NO") + line("JobRequeue", "1") +
+         line("KillWait", "30 sec") + line("MaxArraySize", std::to_string(limits::kBatchJobs + 1)) +
          line("MinJobAge", std::to_string(limits::kFinishedJobsKeptMs / 1000) + " sec") +
          line("SLURM_VERSION", "25.05.0");
 }

@@ -172,7 +172,8 @@ std::string UpdateFailure(const client::Failure& failure, const json::object& bo
     if (names("priorityClass")) return "Invalid qos specification";
     if (names("account")) return "Invalid account or account/partition combination specified";
     if (names("dependency")) return "Job dependency problem";
-    if (names("timeLimit")) return "Requested time limit is invalid (missing or exceeds some limit)";
+    if (names("timeLimit"))
+      return "Requested time limit is invalid (missing or exceeds some limit)";
   }
   return ChangeFailure(failure, IsOver(row.state));
 }
@@ -182,8 +183,7 @@ int UpdateJob(Session& session, const std::string& text, const std::vector<Assig
   if (!spec) return FailPlain("Invalid job id specified for job " + text);
   JobList list;
   const client::Outcome<Done> fetched = FetchSpecs(session.api, {*spec}, &list);
-  if (!fetched.ok())
-    return FailPlain("slurm_update error: " + FailureText(fetched.failure()));
+  if (!fetched.ok()) return FailPlain("slurm_update error: " + FailureText(fetched.failure()));
   if (list.rows().empty()) return FailPlain("Invalid job id specified for job " + text);
   int exit = 0;
   const auto live = std::count_if(list.rows().begin(), list.rows().end(),
@@ -212,9 +212,12 @@ struct PartitionKey {
   const char* property;
 };
 constexpr PartitionKey kPartitionKeys[] = {
-    {"Default", "default"},           {"State", "state"},
-    {"DefaultTime", "default-time"},  {"MaxTime", "max-time"},
-    {"MinNodes", "min-nodes"},        {"MaxNodes", "max-nodes"},
+    {"Default", "default"},
+    {"State", "state"},
+    {"DefaultTime", "default-time"},
+    {"MaxTime", "max-time"},
+    {"MinNodes", "min-nodes"},
+    {"MaxNodes", "max-nodes"},
     {"DefMemPerCPU", "default-memory-per-cpu"},
     {"MaxMemPerCPU", "max-memory-per-cpu"},
     {"PriorityTier", "tier"},
@@ -236,9 +239,9 @@ int UpdatePartition(Session& session, const std::string& name,
                     const std::vector<Assignment>& changes) {
   json::object annotations;
   for (const Assignment& assignment : changes) {
-    const auto* found = std::find_if(
-        std::begin(kPartitionKeys), std::end(kPartitionKeys),
-        [&](const PartitionKey& key) { return SameWord(key.slurm, assignment.key); });
+    const auto* found =
+        std::find_if(std::begin(kPartitionKeys), std::end(kPartitionKeys),
+                     [&](const PartitionKey& key) { return SameWord(key.slurm, assignment.key); });
     if (found == std::end(kPartitionKeys)) {
       return RefuseUpdate("Update of this parameter is not supported: " + assignment.key + "=" +
                           assignment.value);
@@ -251,7 +254,8 @@ int UpdatePartition(Session& session, const std::string& name,
   call.target = "/apis/kueue.x-k8s.io/v1beta1/namespaces/" + client::PercentEncode(partition.ns) +
                 "/localqueues/" + client::PercentEncode(partition.queue);
   call.content_type = "application/merge-patch+json";
-  call.body = json::serialize(json::object{{"metadata", {{"annotations", std::move(annotations)}}}});
+  call.body =
+      json::serialize(json::object{{"metadata", {{"annotations", std::move(annotations)}}}});
   const client::Outcome<json::value> answer = session.api.Send(call);
   if (answer.ok()) return 0;
   return FailPlain("slurm_update error: " + (answer.failure().status == 404
@@ -280,8 +284,8 @@ int UpdateNode(Session& session, const std::string& name, const std::vector<Assi
   if (verb.empty()) return RefuseUpdate("No changes specified");
   int exit = 0;
   for (const std::string& one : SplitList(name)) {
-    const client::Outcome<json::value> answer = session.api.Send(
-        {"POST", "/v1/memberclusters/" + client::PercentEncode(one) + ":" + verb});
+    const client::Outcome<json::value> answer =
+        session.api.Send({"POST", "/v1/memberclusters/" + client::PercentEncode(one) + ":" + verb});
     if (answer.ok()) continue;
     exit = FailPlain("slurm_update error: " + (answer.failure().status == 404
                                                    ? std::string("Invalid node name specified")
@@ -318,7 +322,8 @@ int UpdateEntity(Session& session, const Words& words) {
     else if (entity.empty() && SameWord(key, "NodeName"))
       entity = "node", name = assignment->value;
     else if (SameWord(key, "StepId") || SameWord(key, "FrontendName") ||
-             SameWord(key, "SlurmctldDebug") || (entity.empty() && SameWord(key, "ReservationName")))
+             SameWord(key, "SlurmctldDebug") ||
+             (entity.empty() && SameWord(key, "ReservationName")))
       return Fail(kScontrol, "update of " + key + " is not supported");
     else
       changes.push_back(*assignment);

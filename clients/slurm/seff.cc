@@ -61,30 +61,30 @@ std::string EfficiencyText(const JobRow& row, const MeasuredUse& use, std::int64
   const std::int64_t core_seconds = wall * cpus;
   const double used = static_cast<double>(use.user_cpu_us + use.system_cpu_us) / 1e6;
   std::string out = "Job ID: " + std::to_string(row.id) + "\n";
-  if (row.array_job_id != 0)
-    out += "Array Job ID: " + cell("JobArrayID") + "\n";
+  if (row.array_job_id != 0) out += "Array Job ID: " + cell("JobArrayID") + "\n";
   out += "Cluster: " + std::string(row.cluster) + "\nUser/Group: " + std::string(row.user) + "/" +
          cell("GroupName") + "\nState: " + std::string(LongName(row.state)) +
-         (IsOver(row.state) ? " (exit code " + std::to_string(exit.signal != 0 ? exit.signal
-                                                                              : exit.code) +
-                                  ")\n"
-                            : "\n");
+         (IsOver(row.state)
+              ? " (exit code " + std::to_string(exit.signal != 0 ? exit.signal : exit.code) + ")\n"
+              : "\n");
   const std::int32_t nodes = NodeCount(row);
   if (nodes > 1) {
-    out += "Nodes: " + std::to_string(nodes) + "\nCores per node: " +
-           std::to_string((cpus + nodes - 1) / nodes) + "\n";
+    out += "Nodes: " + std::to_string(nodes) +
+           "\nCores per node: " + std::to_string((cpus + nodes - 1) / nodes) + "\n";
   } else {
     out += "Cores: " + std::to_string(cpus) + "\n";
   }
-  if (row.start_time.empty()) return out + "Efficiency not available for jobs in the PENDING state.\n";
+  if (row.start_time.empty())
+    return out + "Efficiency not available for jobs in the PENDING state.\n";
   out += "CPU Utilized: " + LongDuration(static_cast<std::int64_t>(used + 0.5)) +
          "\nCPU Efficiency: " + Percent(used, static_cast<double>(core_seconds)) + " of " +
          LongDuration(core_seconds) + " core-walltime\nJob Wall-clock time: " + LongDuration(wall) +
          "\nMemory Utilized: " + Gigabytes(use.max_rss_bytes) + "\n";
-  const std::int64_t asked =
-      row.memory_bytes != 0 ? row.memory_bytes : (row.memory_per_node_mb << 20) * std::max(nodes, 1);
-  const std::string per = nodes > 1 ? " (" + Gigabytes(asked / nodes) + "/node)"
-                                    : " (" + Gigabytes(asked) + "/node)";
+  const std::int64_t asked = row.memory_bytes != 0
+                                 ? row.memory_bytes
+                                 : (row.memory_per_node_mb << 20) * std::max(nodes, 1);
+  const std::string per =
+      nodes > 1 ? " (" + Gigabytes(asked / nodes) + "/node)" : " (" + Gigabytes(asked) + "/node)";
   out += "Memory Efficiency: " +
          Percent(static_cast<double>(use.max_rss_bytes), static_cast<double>(asked)) + " of " +
          Gigabytes(asked) + per + "\n";

@@ -41,13 +41,7 @@ struct SinfoOptions {
 };
 
 // Ids of options without a letter; they begin above all letters. kSinfoAccepted: no effect.
-enum SinfoOptionId : int {
-  kSinfoHelp = 256,
-  kSinfoUsage,
-  kSinfoAccepted,
-  kSinfoJson,
-  kSinfoYaml
-};
+enum SinfoOptionId : int { kSinfoHelp = 256, kSinfoUsage, kSinfoAccepted, kSinfoJson, kSinfoYaml };
 
 constexpr option kSinfoOptions[] = {
     {"partition", required_argument, nullptr, 'p'},
@@ -98,8 +92,7 @@ constexpr char kNodeStates[] =
 // Slurm's default formats. SINFO_FORMAT replaces only the plain one.
 std::string DefaultFormat(const SinfoOptions& options) {
   const char* env = std::getenv("SINFO_FORMAT");
-  if (options.reasons)
-    return options.long_form ? "%20E %12U %19H %6t %N" : "%20E %9u %19H %N";
+  if (options.reasons) return options.long_form ? "%20E %12U %19H %6t %N" : "%20E %9u %19H %N";
   if (options.by_node)
     return options.long_form ? "%#N %.6D %#.P %.11T %4c %.8z %.6m %.8d %.6w %.8f %20E"
                              : "%#N %.6D %#.P %6t";
@@ -125,8 +118,8 @@ bool NodeChosen(const SinfoOptions& options, const NodeInfo& node) {
 }
 
 // Groups the nodes of each chosen partition into lines.
-std::vector<FleetLine> BuildLines(const SinfoOptions& options, const Format& format, const Fleet& fleet,
-                             const std::string& ns) {
+std::vector<FleetLine> BuildLines(const SinfoOptions& options, const Format& format,
+                                  const Fleet& fleet, const std::string& ns) {
   std::vector<FleetLine> out;
   for (const PartitionInfo& partition : fleet.partitions) {
     const bool chosen = options.partitions.empty() ||
@@ -151,13 +144,13 @@ std::vector<FleetLine> BuildLines(const SinfoOptions& options, const Format& for
       else
         out[at->second].nodes.push_back(&node);
     }
-    const bool filtered =
-        !options.nodes.empty() || options.reasons || options.by_node;
+    const bool filtered = !options.nodes.empty() || options.reasons || options.by_node;
     if (out.size() == first && !filtered) out.push_back({&partition, {}, ns});
   }
   // -R lists nodes, not partitions: every partition has the same nodes, so one is enough.
   if (options.reasons && !out.empty()) {
-    std::erase_if(out, [&](const FleetLine& line) { return line.partition != out.front().partition; });
+    std::erase_if(out,
+                  [&](const FleetLine& line) { return line.partition != out.front().partition; });
   }
   return out;
 }
@@ -170,7 +163,8 @@ void FitOpenColumns(const std::vector<FleetLine>& lines, std::string_view text, 
     at = text.find('%', at);
     if (at == std::string_view::npos) return;
     if (at + 1 < text.size() && text[at + 1] == '#') {
-      column.width = SinfoHeader(column.field).size();
+      constexpr std::size_t kLeastWidth = 9;
+      column.width = std::max(kLeastWidth, SinfoHeader(column.field).size());
       for (const FleetLine& line : lines)
         column.width = std::max(column.width, SinfoCell(column.field, line).size());
     }
@@ -287,8 +281,8 @@ bool IsNodeState(const std::string& text) {
                      [&](const char* state) { return ::strcasecmp(state, text.c_str()) == 0; });
 }
 
-// Parses -o, -O or the default into columns; returns the text of an error, or "". `text` becomes the
-// percent format, "" for a named one.
+// Parses -o, -O or the default into columns; returns the text of an error, or "". `text` becomes
+// the percent format, "" for a named one.
 std::string SetFleetFormat(const SinfoOptions& options, Format* format, std::string* text) {
   if (!options.named_format.empty()) {
     text->clear();
@@ -347,8 +341,7 @@ void PrintLines(const SinfoOptions& options, const Format& format,
                 const std::vector<FleetLine>& lines) {
   std::string out;
   if (!options.no_header) {
-    for (const Column& column : format.columns)
-      AppendCell(column, SinfoHeader(column.field), &out);
+    for (const Column& column : format.columns) AppendCell(column, SinfoHeader(column.field), &out);
     out += format.after + "\n";
   }
   for (const FleetLine& line : lines) {
@@ -429,7 +422,8 @@ int RunSinfo(int argc, char** argv) {
   if (const std::string error = FromEnvironment(&options); !error.empty())
     return Fail(kSinfo, error);
   for (const std::string& state : options.states) {
-    if (!IsNodeState(state)) return Fail(kSinfo, "Bad state string: \"" + state + "\"\n" + kNodeStates);
+    if (!IsNodeState(state))
+      return Fail(kSinfo, "Bad state string: \"" + state + "\"\n" + kNodeStates);
   }
   return Show(options);
 }

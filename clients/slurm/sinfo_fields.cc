@@ -68,9 +68,7 @@ std::string NodeNames(FleetRef line) {
 }
 
 // Any node of the line: columns that tell nodes apart have the same value for all of them.
-const NodeInfo* FirstOf(FleetRef line) {
-  return line.nodes.empty() ? nullptr : line.nodes.front();
-}
+const NodeInfo* FirstOf(FleetRef line) { return line.nodes.empty() ? nullptr : line.nodes.front(); }
 
 std::string StateText(FleetRef line, bool compact) {
   return FirstOf(line) == nullptr ? "n/a" : FirstOf(line)->StateName(compact);
@@ -104,45 +102,48 @@ std::string Fixed(FleetRef) {
   return kText;
 }
 constexpr char kFleetNull[] = "(null)", kFleetNone[] = "N/A", kFleetAll[] = "all",
-               kFleetNo[] = "no", kFleetOff[] = "OFF", kFleetNotShared[] = "NO",
-               kFleetZero[] = "0", kFleetOne[] = "1", kFleetUnknown[] = "Unknown",
-               kFleetUnlimited[] = "UNLIMITED", kFleetVersion[] = "25.05.0", kFleetEmpty[] = "";
+               kFleetNo[] = "no", kFleetOff[] = "OFF", kFleetNotShared[] = "NO", kFleetZero[] = "0",
+               kFleetOne[] = "1", kFleetUnknown[] = "Unknown", kFleetUnlimited[] = "UNLIMITED",
+               kFleetVersion[] = "25.05.0", kFleetEmpty[] = "";
 
-constexpr FleetField kFleetFields[] = {
-    {'P', "Partition", "PARTITION", false, NameWithStar},
-    {'R', "PartitionName", "PARTITION", false,
-     [](FleetRef l) { return l.partition->Name(l.default_ns); }},
-    {'a', "Available", "AVAIL", false, [](FleetRef l) { return l.partition->state; }},
-    {'l', "Time", "TIMELIMIT", false,
-     [](FleetRef l) { return PartitionLimit(l.partition->max_time_s); }},
-    {'L', "DefaultTime", "DEFAULTTIME", false,
-     [](FleetRef l) {
-       return l.partition->default_time_s == 0 ? std::string("n/a")
-                                               : PartitionLimit(l.partition->default_time_s);
-     }},
-    {'D', "Nodes", "NODES", false, [](FleetRef l) { return std::to_string(l.nodes.size()); }},
-    {'t', "StateCompact", "STATE", true, [](FleetRef l) { return StateText(l, true); }},
-    {'T', "StateLong", "STATE", true, [](FleetRef l) { return StateText(l, false); }},
-    {0, "State", "STATE", true, [](FleetRef l) { return StateText(l, false); }},
-    {0, "StateComplete", "STATECOMPLETE", true, [](FleetRef l) { return StateText(l, false); }},
-    {'N', "NodeList", "NODELIST", false, NodeNames},
-    {'n', "NodeHost", "HOSTNAMES", true, NodeNames},
-    {'o', "NodeAddr", "NODE_ADDR", true, NodeNames},
-    {'C', "CPUsState", "CPUS(A/I/O/T)", false, CpuStates},
-    {'F', "NodeAIOT", "NODES(A/I/O/T)", false, NodeStates},
-    {'A', "NodeAI", "NODES(A/I)", false, NodeStatesInUse},
-    {'c', "CPUs", "CPUS", true,
-     [](FleetRef l) { return OfNode(l, FirstOf(l) ? FirstOf(l)->TotalCpus() : 0); }},
-    {'O', "CPUsLoad", "CPU_LOAD", true, Fixed<kFleetNone>},
-    {'m', "Memory", "MEMORY", true,
-     [](FleetRef l) { return OfNode(l, FirstOf(l) ? FirstOf(l)->memory_bytes >> 20 : 0); }},
-    {'e', "FreeMem", "FREE_MEM", true,
-     [](FleetRef l) { return OfNode(l, FirstOf(l) ? FirstOf(l)->free_memory_bytes >> 20 : 0); }},
-    {0, "AllocMem", "ALLOCMEM", true,
-     [](FleetRef l) {
-       const NodeInfo* node = FirstOf(l);
-       return OfNode(l, node ? (node->memory_bytes - node->free_memory_bytes) >> 20 : 0);
-     }},
+constexpr FleetField kFleetFields[] =
+    {
+        {'P', "Partition", "PARTITION", false, NameWithStar},
+        {'R', "PartitionName", "PARTITION", false,
+         [](FleetRef l) { return l.partition->Name(l.default_ns); }},
+        {'a', "Available", "AVAIL", false, [](FleetRef l) { return l.partition->state; }},
+        {'l', "Time", "TIMELIMIT", false,
+         [](FleetRef l) { return PartitionLimit(l.partition->max_time_s); }},
+        {'L', "DefaultTime", "DEFAULTTIME", false,
+         [](FleetRef l) {
+  return l.partition->default_time_s == 0 ? std::string("n/a")
+                                          : PartitionLimit(l.partition->default_time_s);
+         }},
+        {'D', "Nodes", "NODES", false, [](FleetRef l) { return std::to_string(l.nodes.size()); }},
+        {'t', "StateCompact", "STATE", true, [](FleetRef l) { return StateText(l, true); }},
+        {'T', "StateLong", "STATE", true, [](FleetRef l) { return StateText(l, false); }},
+        {0, "State", "STATE", true, [](FleetRef l) { return StateText(l, false); }},
+        {0, "StateComplete", "STATECOMPLETE", true, [](FleetRef l) { return StateText(l, false); }},
+        {'N', "NodeList", "NODELIST", false, NodeNames},
+        {'n', "NodeHost", "HOSTNAMES", true, NodeNames},
+        {'o', "NodeAddr", "NODE_ADDR", true, NodeNames},
+        {'C', "CPUsState", "CPUS(A/I/O/T)", false, CpuStates},
+        {'F', "NodeAIOT", "NODES(A/I/O/T)", false, NodeStates},
+        {'A', "NodeAI", "NODES(A/I)", false, NodeStatesInUse},
+        {'c', "CPUs", "CPUS", true,
+         [](FleetRef l) { return OfNode(l, FirstOf(l) ? FirstOf(l)->TotalCpus() : 0); }},
+        {'O', "CPUsLoad", "CPU_LOAD", true, Fixed<kFleetNone>},
+        {'m', "Memory", "MEMORY", true,
+         [](FleetRef l) { return OfNode(l, FirstOf(l) ? FirstOf(l)->memory_bytes >> 20 : 0); }},
+        {'e', "FreeMem", "FREE_MEM", true,
+         [](FleetRef l) {
+  return OfNode(l, FirstOf(l) ? FirstOf(l)->free_memory_bytes >> 20 : 0);
+         }},
+                     {0, "AllocMem", "ALLOCMEM", true,
+                      [](FleetRef l) {
+  const NodeInfo* node = FirstOf(l);
+  return OfNode(l, node ? (node->memory_bytes - node->free_memory_bytes) >> 20 : 0);
+                      }},
     {'G', "Gres", "GRES", true,
      [](FleetRef l) { return NullOr(FirstOf(l) ? FirstOf(l)->gres : ""); }},
     {0, "GresUsed", "GRES_USED", true,
@@ -159,15 +160,12 @@ constexpr FleetField kFleetFields[] = {
      [](FleetRef l) { return std::to_string(l.partition->tier); }},
     {'I', "PriorityJobFactor", "PRIO_JOB_FACTOR", false, Fixed<kFleetOne>},
     {'z', "SocketCoreThread", "S:C:T", true,
-     [](FleetRef l) {
-       return "1:" + OfNode(l, FirstOf(l) ? FirstOf(l)->TotalCpus() : 0) + ":1";
-     }},
+     [](FleetRef l) { return "1:" + OfNode(l, FirstOf(l) ? FirstOf(l)->TotalCpus() : 0) + ":1"; }},
     {'X', "Sockets", "SOCKETS", true, Fixed<kFleetOne>},
     {'Y', "Cores", "CORES", true,
      [](FleetRef l) { return OfNode(l, FirstOf(l) ? FirstOf(l)->TotalCpus() : 0); }},
     {'Z', "Threads", "THREADS", true, Fixed<kFleetOne>},
-    {'E', "Reason", "REASON", true, NodeReason},
-    {'u', "User", "USER", false, Fixed<kFleetUnknown>},
+    {'E', "Reason", "REASON", true, NodeReason}, {'u', "User", "USER", false, Fixed<kFleetUnknown>},
     {'U', "UserLong", "USER", false, Fixed<kFleetUnknown>},
     {'H', "TimeStamp", "TIMESTAMP", false, Fixed<kFleetUnknown>},
     {'g', "Groups", "GROUPS", false, Fixed<kFleetAll>},
@@ -181,9 +179,8 @@ constexpr FleetField kFleetFields[] = {
     {'V', "Cluster", "CLUSTER", true,
      [](FleetRef l) { return FirstOf(l) ? FirstOf(l)->name : std::string("N/A"); }},
     {0, "Comment", "COMMENT", false, Fixed<kFleetNull>},
-    {0, "Extra", "EXTRA", false, Fixed<kFleetEmpty>},
-    {0, "Port", "PORT", false, Fixed<kFleetZero>},
-};
+    {0, "Extra", "EXTRA", false, Fixed<kFleetEmpty>}, {0, "Port", "PORT", false, Fixed<kFleetZero>},
+    };
 
 }  // namespace
 

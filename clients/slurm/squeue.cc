@@ -15,11 +15,11 @@
 #include "clients/slurm/command.h"
 #include "clients/slurm/derived_rows.h"
 #include "clients/slurm/fleet_view.h"
+#include "clients/slurm/json_document.h"
 #include "clients/slurm/slurm_time.h"
 #include "clients/slurm/squeue_fields.h"
 #include "clients/slurm/squeue_json.h"
 #include "clients/slurm/squeue_options.h"
-#include "clients/slurm/json_document.h"
 #include "clients/slurm/squeue_steps.h"
 #include "schedd/text/lenient.h"
 
@@ -209,8 +209,7 @@ client::Outcome<std::string> UnknownNode(client::ApiClient& api, const SqueueOpt
 
 // For --start: when the server expects the first jobs of the queue to start. Each estimate is a
 // request, so only some are asked for; the others show N/A.
-void EstimateStarts(client::ApiClient& api, const std::vector<const JobRow*>& rows,
-                    JobList* list) {
+void EstimateStarts(client::ApiClient& api, const std::vector<const JobRow*>& rows, JobList* list) {
   constexpr std::size_t kEstimates = 64;
   std::size_t asked = 0;
   for (const JobRow* shown : rows) {
@@ -225,8 +224,7 @@ void EstimateStarts(client::ApiClient& api, const std::vector<const JobRow*>& ro
 
 // Prints the rows as one table.
 client::Outcome<Done> PrintRows(client::ApiClient& api, const SqueueOptions& options,
-                                const std::vector<const JobRow*>& rows,
-                                const RowContext& context) {
+                                const std::vector<const JobRow*>& rows, const RowContext& context) {
   if (options.steps) return PrintSteps(api, options, rows, context);
   PrintTable(options, rows, context);
   return Done{};
@@ -234,8 +232,7 @@ client::Outcome<Done> PrintRows(client::ApiClient& api, const SqueueOptions& opt
 
 // With -M one table for each cluster, below its name.
 client::Outcome<Done> PrintAll(client::ApiClient& api, const SqueueOptions& options,
-                               const std::vector<const JobRow*>& rows,
-                               const RowContext& context) {
+                               const std::vector<const JobRow*>& rows, const RowContext& context) {
   if (!options.clusters.chosen) return PrintRows(api, options, rows, context);
   for (std::size_t i = 0; i < options.clusters.names.size(); ++i) {
     std::vector<const JobRow*> its;
@@ -324,9 +321,8 @@ int RunSqueue(int argc, char** argv) {
     options.users = {std::move(self).value()};
   }
   for (;;) {
-    const bool dated =
-        (options.long_form || options.every_s != 0) && !options.no_header && !options.json &&
-        !options.yaml;
+    const bool dated = (options.long_form || options.every_s != 0) && !options.no_header &&
+                       !options.json && !options.yaml;
     if (dated) WriteOut(FormatTime(WallSeconds(), "%a %b %d %H:%M:%S %Y\n"));
     exit = ShowOnce(api, options);
     if (options.every_s == 0) return exit;

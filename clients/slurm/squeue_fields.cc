@@ -223,88 +223,107 @@ std::string_view ExtraNumberCell(QueueRow row, QueueContext, QueueOut out) {
   return number == 0 ? kNotKnown : Number(number, out);
 }
 
-std::string_view PriorityCell(QueueRow row, QueueContext, QueueOut out) { return Number(ShownPriority(row), out); }
+std::string_view PriorityCell(QueueRow row, QueueContext, QueueOut out) {
+  return Number(ShownPriority(row), out);
+}
 
-constexpr QueueField kQueueFields[] = {
-    {'i', "JobArrayID", "JOBID", "id,batch", Id},
-    {'A', "JobID", "JOBID", "id", [](QueueRow r, QueueContext, QueueOut s) { return Number(r.id, s); }},
-    {'F', "ArrayJobID", "ARRAY_JOB_ID", "id,batch",
-     [](QueueRow r, QueueContext, QueueOut s) { return Number(r.array_job_id != 0 ? r.array_job_id : r.id, s); }},
-    {'K', "ArrayTaskID", "ARRAY_TASK_ID", "batch", TaskId},
-    {'j', "Name", "NAME", "name,displayName", [](QueueRow r, QueueContext, QueueOut) { return r.name; }},
-    {'u', "UserName", "USER", "user", [](QueueRow r, QueueContext, QueueOut) { return r.user; }},
-    {'U', "UserID", "UID", "user",
-     [](QueueRow r, QueueContext, QueueOut s) { return Number(AccountOf(r).uid, s); }},
-    {'g', "GroupName", "GROUP", "user",
-     [](QueueRow r, QueueContext, QueueOut) { return std::string_view(AccountOf(r).group); }},
-    {'G', "GroupID", "GROUP", "user",
-     [](QueueRow r, QueueContext, QueueOut s) { return Number(AccountOf(r).gid, s); }},
-    {'a', "Account", "ACCOUNT", "clusterQueue", RowText<&JobRow::cluster_queue>},
-    {'P', "Partition", "PARTITION", "queue,namespace",
-     [](QueueRow r, QueueContext c, QueueOut s) { return PartitionOf(r, c.default_ns, s); }},
-    {'q', "QOS", "QOS", "priorityClass", [](QueueRow r, QueueContext, QueueOut) { return QosOf(r); }},
-    {'t', "StateCompact", "ST", "", [](QueueRow r, QueueContext, QueueOut) { return CompactName(r.state); }},
-    {'T', "State", "STATE", "", [](QueueRow r, QueueContext, QueueOut) { return LongName(r.state); }},
-    {'r', "Reason", "REASON", "", [](QueueRow r, QueueContext, QueueOut) { return SlurmReason(r); }},
-    {'R', "ReasonList", "NODELIST(REASON)", "cluster,nodeList", NodesOrReason},
-    {'N', "NodeList", "NODELIST", "cluster,nodeList", Nodes},
-    {0, "Nodes", "NODELIST", "cluster,nodeList", Nodes},
-    {'B', "BatchHost", "EXEC_HOST", "cluster,nodeList", BatchHost},
-    {'D', "NumNodes", "NODES", "podSets,batch",
-     [](QueueRow r, QueueContext, QueueOut s) { return Number(NodeCount(r), s); }},
-    {'C', "NumCPUs", "CPUS", "podSets",
-     [](QueueRow r, QueueContext, QueueOut s) { return Number(CpuCount(r), s); }},
-    {0, "NumTasks", "TASKS", "podSets,batch",
-     [](QueueRow r, QueueContext, QueueOut s) { return Number(r.is_batch ? r.tasks : r.pods, s); }},
-    {'c', "MinCPUs", "MIN_CPUS", "batch",
-     [](QueueRow r, QueueContext, QueueOut s) { return Number(r.cpus_per_task > 0 ? r.cpus_per_task : 1, s); }},
-    {0, "cpus-per-task", "CPUS_PER_TASK", "batch",
-     [](QueueRow r, QueueContext, QueueOut s) { return Number(r.cpus_per_task > 0 ? r.cpus_per_task : 1, s); }},
-    {'m', "MinMemory", "MIN_MEMORY", "podSets,batch", Memory},
-    {'d', "MinTmpDisk", "MIN_TMP_DISK", "", Always<kTextZero>},
-    {'b', "tres-per-node", "TRES_PER_NODE", "podSets,batch", TresPerNode},
-    {0, "gres", "GRES", "podSets,batch", TresPerNode},
-    {0, "tres", "TRES", "podSets,batch", Tres},
-    {0, "tres-alloc", "TRES_ALLOC", "podSets,batch",
-     [](QueueRow r, QueueContext c, QueueOut s) { return IsPending(r.state) ? kNotKnown : Tres(r, c, s); }},
-    {0, "tres-per-job", "TRES_PER_JOB", "", Always<kTextNone>},
-    {0, "tres-per-socket", "TRES_PER_SOCKET", "", Always<kTextNone>},
-    {0, "tres-per-step", "TRES_PER_STEP", "", Always<kTextNone>},
-    {0, "tres-per-task", "TRES_PER_TASK", "", Always<kTextNone>},
-    {0, "tres-bind", "TRES_BIND", "", Always<kTextNone>},
-    {0, "tres-freq", "TRES_FREQ", "", Always<kTextNone>},
-    {0, "cpus-per-tres", "CPUS_PER_TRES", "", Always<kTextNone>},
-    {0, "mem-per-tres", "MEM_PER_TRES", "", Always<kTextNone>},
-    {'M', "TimeUsed", "TIME", "startTime,endTime",
-     [](QueueRow r, QueueContext c, QueueOut s) -> std::string_view {
-       if (r.start_time.empty()) return "0:00";
-       return AppendShortDuration(ElapsedSeconds(r, c.now), s), *s;
-     }},
-    {'l', "TimeLimit", "TIME_LIMIT", "timeLimitSeconds", Limit},
-    {'L', "TimeLeft", "TIME_LEFT", "timeLimitSeconds,startTime,endTime", Left},
-    {0, "MinTime", "TIME_MIN", "batch",
-     [](QueueRow r, QueueContext, QueueOut s) -> std::string_view {
-       if (r.extra->time_min_s == 0) return kNotKnown;
-       return AppendShortDuration(r.extra->time_min_s, s), *s;
-     }},
-    {'S', "StartTime", "START_TIME", "startTime,requeueAt",
-     [](QueueRow r, QueueContext c, QueueOut s) { return Time(StartTime(r), c, s); }},
-    {'e', "EndTime", "END_TIME", "endTime,timeLimitSeconds,startTime", End},
-    {'V', "SubmitTime", "SUBMIT_TIME", "submitTime",
-     [](QueueRow r, QueueContext c, QueueOut s) { return Time(r.submit_time, c, s); }},
-    {0, "EligibleTime", "ELIGIBLE_TIME", "submitTime,requeueAt",
-     [](QueueRow r, QueueContext c, QueueOut s) { return r.held ? kNotKnown : Time(EligibleTime(r), c, s); }},
-    {0, "AccrueTime", "ACCRUE_TIME", "submitTime,requeueAt",
-     [](QueueRow r, QueueContext c, QueueOut s) { return r.held ? kNotKnown : Time(EligibleTime(r), c, s); }},
-    {0, "Deadline", "DEADLINE", "batch",
-     [](QueueRow r, QueueContext c, QueueOut s) -> std::string_view {
-       return r.extra->deadline.empty() ? "NONE" : Time(r.extra->deadline, c, s);
-     }},
-    {0, "PendingTime", "PENDING_TIME", "submitTime,startTime",
-     [](QueueRow r, QueueContext c, QueueOut s) {
-       const std::int64_t until = r.start_time.empty() ? c.now : ParseStamp(r.start_time);
-       return Number(until - ParseStamp(r.submit_time), s);
-     }},
+constexpr QueueField kQueueFields[] =
+    {
+        {'i', "JobArrayID", "JOBID", "id,batch", Id},
+        {'A', "JobID", "JOBID", "id",
+         [](QueueRow r, QueueContext, QueueOut s) { return Number(r.id, s); }},
+        {'F', "ArrayJobID", "ARRAY_JOB_ID", "id,batch",
+         [](QueueRow r, QueueContext,
+            QueueOut s) { return Number(r.array_job_id != 0 ? r.array_job_id : r.id, s); }},
+        {'K', "ArrayTaskID", "ARRAY_TASK_ID", "batch", TaskId},
+        {'j', "Name", "NAME", "name,displayName",
+         [](QueueRow r, QueueContext, QueueOut) { return r.name; }},
+        {'u', "UserName", "USER", "user",
+         [](QueueRow r, QueueContext, QueueOut) { return r.user; }},
+        {'U', "UserID", "UID", "user",
+         [](QueueRow r, QueueContext, QueueOut s) { return Number(AccountOf(r).uid, s); }},
+        {'g', "GroupName", "GROUP", "user",
+         [](QueueRow r, QueueContext, QueueOut) { return std::string_view(AccountOf(r).group); }},
+        {'G', "GroupID", "GROUP", "user",
+         [](QueueRow r, QueueContext, QueueOut s) { return Number(AccountOf(r).gid, s); }},
+        {'a', "Account", "ACCOUNT", "clusterQueue", RowText<&JobRow::cluster_queue>},
+        {'P', "Partition", "PARTITION", "queue,namespace",
+         [](QueueRow r, QueueContext c, QueueOut s) { return PartitionOf(r, c.default_ns, s); }},
+        {'q', "QOS", "QOS", "priorityClass",
+         [](QueueRow r, QueueContext, QueueOut) { return QosOf(r); }},
+        {'t', "StateCompact", "ST", "",
+         [](QueueRow r, QueueContext, QueueOut) { return CompactName(r.state); }},
+        {'T', "State", "STATE", "",
+         [](QueueRow r, QueueContext, QueueOut) { return LongName(r.state); }},
+        {'r', "Reason", "REASON", "",
+         [](QueueRow r, QueueContext, QueueOut) { return SlurmReason(r); }},
+        {'R', "ReasonList", "NODELIST(REASON)", "cluster,nodeList", NodesOrReason},
+        {'N', "NodeList", "NODELIST", "cluster,nodeList", Nodes},
+        {0, "Nodes", "NODELIST", "cluster,nodeList", Nodes},
+        {'B', "BatchHost", "EXEC_HOST", "cluster,nodeList", BatchHost},
+        {'D', "NumNodes", "NODES", "podSets,batch",
+         [](QueueRow r, QueueContext, QueueOut s) { return Number(NodeCount(r), s); }},
+        {'C', "NumCPUs", "CPUS", "podSets",
+         [](QueueRow r, QueueContext, QueueOut s) { return Number(CpuCount(r), s); }},
+        {0, "NumTasks", "TASKS", "podSets,batch",
+         [](QueueRow r, QueueContext,
+            QueueOut s) { return Number(r.is_batch ? r.tasks : r.pods, s); }},
+        {'c', "MinCPUs", "MIN_CPUS", "batch",
+         [](QueueRow r, QueueContext,
+            QueueOut s) { return Number(r.cpus_per_task > 0 ? r.cpus_per_task : 1, s); }},
+        {0, "cpus-per-task", "CPUS_PER_TASK", "batch",
+         [](QueueRow r, QueueContext, QueueOut s) {
+  return Number(r.cpus_per_task > 0 ? r.cpus_per_task : 1, s);
+         }},
+        {'m', "MinMemory", "MIN_MEMORY", "podSets,batch", Memory},
+        {'d', "MinTmpDisk", "MIN_TMP_DISK", "", Always<kTextZero>},
+        {'b', "tres-per-node", "TRES_PER_NODE", "podSets,batch", TresPerNode},
+        {0, "gres", "GRES", "podSets,batch", TresPerNode},
+        {0, "tres", "TRES", "podSets,batch", Tres},
+        {0, "tres-alloc", "TRES_ALLOC", "podSets,batch",
+         [](QueueRow r, QueueContext c,
+            QueueOut s) { return IsPending(r.state) ? kNotKnown : Tres(r, c, s); }},
+        {0, "tres-per-job", "TRES_PER_JOB", "", Always<kTextNone>},
+        {0, "tres-per-socket", "TRES_PER_SOCKET", "", Always<kTextNone>},
+        {0, "tres-per-step", "TRES_PER_STEP", "", Always<kTextNone>},
+        {0, "tres-per-task", "TRES_PER_TASK", "", Always<kTextNone>},
+        {0, "tres-bind", "TRES_BIND", "", Always<kTextNone>},
+        {0, "tres-freq", "TRES_FREQ", "", Always<kTextNone>},
+        {0, "cpus-per-tres", "CPUS_PER_TRES", "", Always<kTextNone>},
+        {0, "mem-per-tres", "MEM_PER_TRES", "", Always<kTextNone>},
+        {'M', "TimeUsed", "TIME", "startTime,endTime",
+         [](QueueRow r, QueueContext c, QueueOut s) -> std::string_view {
+           if (r.start_time.empty()) return "0:00";
+           return AppendShortDuration(ElapsedSeconds(r, c.now), s), *s;
+         }},
+        {'l', "TimeLimit", "TIME_LIMIT", "timeLimitSeconds", Limit},
+        {'L', "TimeLeft", "TIME_LEFT", "timeLimitSeconds,startTime,endTime", Left},
+        {0, "MinTime", "TIME_MIN", "batch",
+         [](QueueRow r, QueueContext, QueueOut s) -> std::string_view {
+           if (r.extra->time_min_s == 0) return kNotKnown;
+           return AppendShortDuration(r.extra->time_min_s, s), *s;
+         }},
+        {'S', "StartTime", "START_TIME", "startTime,requeueAt",
+         [](QueueRow r, QueueContext c, QueueOut s) { return Time(StartTime(r), c, s); }},
+        {'e', "EndTime", "END_TIME", "endTime,timeLimitSeconds,startTime", End},
+        {'V', "SubmitTime", "SUBMIT_TIME", "submitTime",
+         [](QueueRow r, QueueContext c, QueueOut s) { return Time(r.submit_time, c, s); }},
+        {0, "EligibleTime", "ELIGIBLE_TIME", "submitTime,requeueAt",
+         [](QueueRow r, QueueContext c,
+            QueueOut s) { return r.held ? kNotKnown : Time(EligibleTime(r), c, s); }},
+        {0, "AccrueTime", "ACCRUE_TIME", "submitTime,requeueAt",
+         [](QueueRow r, QueueContext c, QueueOut s) {
+  return r.held ? kNotKnown : Time(EligibleTime(r), c, s);
+         }},
+                     {0, "Deadline", "DEADLINE", "batch",
+                      [](QueueRow r, QueueContext c, QueueOut s) -> std::string_view {
+                        return r.extra->deadline.empty() ? "NONE" : Time(r.extra->deadline, c, s);
+                      }},
+                     {0, "PendingTime", "PENDING_TIME", "submitTime,startTime",
+                      [](QueueRow r, QueueContext c, QueueOut s) {
+  const std::int64_t until = r.start_time.empty() ? c.now : ParseStamp(r.start_time);
+  return Number(until - ParseStamp(r.submit_time), s);
+                      }},
     {0, "LastSchedEval", "LAST_SCHED_EVAL", "", Always<kTextNone>},
     {0, "PreemptTime", "PREEMPT_TIME", "", Always<kTextNone>},
     {0, "ResizeTime", "RESIZE_TIME", "", Always<kTextNone>},
@@ -340,7 +359,8 @@ constexpr QueueField kQueueFields[] = {
     {0, "exit_code", "EXIT_CODE", "exitCode,exitSignal",
      [](QueueRow r, QueueContext, QueueOut s) { return Number(WaitStatus(r), s); }},
     {0, "DerivedEC", "DERIVED_EC", "", Always<kTextZero>},
-    {'y', "Nice", "NICE", "batch", [](QueueRow r, QueueContext, QueueOut s) { return Number(r.extra->nice, s); }},
+    {'y', "Nice", "NICE", "batch",
+     [](QueueRow r, QueueContext, QueueOut s) { return Number(r.extra->nice, s); }},
     {'v', "Reservation", "RESERVATION", "batch", ExtraTextCell<&JobExtra::reservation>},
     {'f', "Feature", "FEATURES", "batch", ExtraTextCell<&JobExtra::features>},
     {0, "ClusterFeature", "CLUSTER_FEATURES", "", Always<kTextNull>},
@@ -353,7 +373,9 @@ constexpr QueueField kQueueFields[] = {
      [](QueueRow r, QueueContext, QueueOut) { return r.extra->excluded_nodes; }},
     {'Y', "SchedNodes", "SCHEDNODES", "", Always<kTextNull>},
     {'h', "OverSubscribe", "OVER_SUBSCRIBE", "batch",
-     [](QueueRow r, QueueContext, QueueOut) -> std::string_view { return r.extra->exclusive ? "NO" : "OK"; }},
+     [](QueueRow r, QueueContext, QueueOut) -> std::string_view {
+       return r.extra->exclusive ? "NO" : "OK";
+     }},
     {'O', "Contiguous", "CONTIGUOUS", "", Always<kTextZero>},
     {'H', "Sockets", "SOCKETS_PER_NODE", "", Always<kTextStar>},
     {'I', "Cores", "CORES_PER_SOCKET", "", Always<kTextStar>},
@@ -369,11 +391,14 @@ constexpr QueueField kQueueFields[] = {
     {0, "NTPerNode", "NTASKS_PER_NODE", "batch", ExtraNumberCell<&JobExtra::tasks_per_node>},
     {0, "MaxCPUs", "MAX_CPUS", "", Always<kTextZero>},
     {0, "MaxNodes", "MAX_NODES", "batch",
-     [](QueueRow r, QueueContext, QueueOut s) { return Number(r.max_nodes > r.nodes ? r.max_nodes : 0, s); }},
+     [](QueueRow r, QueueContext,
+        QueueOut s) { return Number(r.max_nodes > r.nodes ? r.max_nodes : 0, s); }},
     {0, "HetJobID", "HET_JOB_ID", "id,batch",
-     [](QueueRow r, QueueContext, QueueOut s) { return r.het_offset < 0 ? kNotKnown : Number(r.id, s); }},
+     [](QueueRow r, QueueContext,
+        QueueOut s) { return r.het_offset < 0 ? kNotKnown : Number(r.id, s); }},
     {0, "HetJobOffset", "HET_JOB_OFFSET", "batch",
-     [](QueueRow r, QueueContext, QueueOut s) { return r.het_offset < 0 ? kNotKnown : Number(r.het_offset, s); }},
+     [](QueueRow r, QueueContext,
+        QueueOut s) { return r.het_offset < 0 ? kNotKnown : Number(r.het_offset, s); }},
     {0, "HetJobIDSet", "HET_JOB_ID_SET", "id,batch",
      [](QueueRow r, QueueContext, QueueOut s) -> std::string_view {
        if (r.het_offset < 0) return kNotKnown;
@@ -405,10 +430,9 @@ constexpr QueueField kQueueFields[] = {
     {0, "SiblingsViableRaw", "VIALBLE_SIBLINGS_RAW", "", Always<kTextNa>},
     {0, "Wait4Switch", "WAIT4SWITCH", "", Always<kTextNoTime>},
     // Of steps: a job has none of these.
-    {0, "StepID", "STEPID", "", Always<kTextNone>},
-    {0, "StepName", "NAME", "", Always<kTextNone>},
+    {0, "StepID", "STEPID", "", Always<kTextNone>}, {0, "StepName", "NAME", "", Always<kTextNone>},
     {0, "StepState", "STATE", "", Always<kTextNone>},
-};
+    };
 
 }  // namespace
 

@@ -26,10 +26,10 @@ json::object ExitCode(const JobRow& row) {
                        : !row.has_exit_code ? "PENDING"
                        : exit.code == 0     ? "SUCCESS"
                                             : "ERROR";
-  return {{"status", json::array{status}},
-          {"return_code", SlurmNumber(row.has_exit_code, exit.code)},
-          {"signal",
-           {{"id", SlurmNumber(signalled, exit.signal)}, {"name", SignalName(exit.signal)}}}};
+  return {
+      {"status", json::array{status}},
+      {"return_code", SlurmNumber(row.has_exit_code, exit.code)},
+      {"signal", {{"id", SlurmNumber(signalled, exit.signal)}, {"name", SignalName(exit.signal)}}}};
 }
 
 std::string Cell(const char* field, const JobRow& row, const RowContext& context) {
@@ -114,11 +114,10 @@ void AddResources(const JobRow& row, const RowContext& context, json::object* ou
   const auto hosts = ExpandHostlist(HostsOf(row));
   for (const std::string& host : hosts ? *hosts : std::vector<std::string>())
     nodes.push_back(json::object{{"name", host}});
-  (*out)["job_resources"] = {{"nodes",
-                              {{"count", NodeCount(row)},
-                               {"list", HostsOf(row)},
-                               {"allocation", std::move(nodes)}}},
-                             {"cpus", CpuCount(row)}};
+  (*out)["job_resources"] = {
+      {"nodes",
+       {{"count", NodeCount(row)}, {"list", HostsOf(row)}, {"allocation", std::move(nodes)}}},
+      {"cpus", CpuCount(row)}};
 }
 
 json::object JobJson(const JobRow& row, const RowContext& context) {

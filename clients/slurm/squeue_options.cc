@@ -128,8 +128,7 @@ bool AddStates(const char* text, SqueueOptions* out, int* exit) {
       out->all_states = true;
     else if (ParseState(part, &state))
       out->states.push_back(state);
-    else if (!IsSlurmState(part))
-{
+    else if (!IsSlurmState(part)) {
       RefuseOption("Invalid job state specified: " + part + "\n" + kJobStates, exit);
       std::fputs("\n", stderr);
       return false;
@@ -154,8 +153,8 @@ bool SetSort(std::string_view text, SqueueOptions* out) {
     std::string_view letter = part;
     key.descending = letter.starts_with('-');
     if (letter.starts_with('-') || letter.starts_with('+')) letter.remove_prefix(1);
-    const auto field = letter.size() == 1 ? FieldByLetterOf(*out)(letter[0])
-                                          : FieldByNameOf(*out)(letter);
+    const auto field =
+        letter.size() == 1 ? FieldByLetterOf(*out)(letter[0]) : FieldByNameOf(*out)(letter);
     if (!field) {
       out->bad_sort = part;
       return true;
@@ -322,11 +321,11 @@ bool TakeOption(int id, SqueueOptions* out, int* exit) {
 // Slurm's default formats and orders.
 void FillDefaults(SqueueOptions* out, int* exit) {
   if (out->format.columns.empty() && out->format.unknown.empty()) {
-    const char* text = out->steps       ? kStepFormat
+    const char* text = out->steps        ? kStepFormat
                        : out->only_state ? kStateFormat
-                       : out->start     ? kStartFormat
-                       : out->long_form ? kLongFormat
-                                        : kDefaultFormat;
+                       : out->start      ? kStartFormat
+                       : out->long_form  ? kLongFormat
+                                         : kDefaultFormat;
     SetFormat(text, false, out, exit);
   }
   if (out->sort.empty()) SetSort(out->start ? "S" : out->steps ? "P,i" : "P,t,-p", out);

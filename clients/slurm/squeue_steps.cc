@@ -49,34 +49,37 @@ std::string StepTime(const StepLine& line) {
   return out;
 }
 
-constexpr StepField kStepFields[] = {
-    {'i', "StepID", "STEPID", StepId},
-    {'j', "StepName", "NAME", StepNameText},
-    {0, "Name", "NAME", StepNameText},
-    {'P', "Partition", "PARTITION", [](const StepLine& l) { return OfJob("Partition", l); }},
-    {'u', "UserName", "USER", [](const StepLine& l) { return OfJob("UserName", l); }},
-    {'U', "UserID", "UID", [](const StepLine& l) { return OfJob("UserID", l); }},
-    {'M', "TimeUsed", "TIME", StepTime},
-    {'l', "TimeLimit", "TIME_LIMIT", [](const StepLine& l) { return OfJob("TimeLimit", l); }},
-    {'S', "StartTime", "START_TIME",
-     [](const StepLine& l) {
-       const std::int64_t start = ParseStamp(StepStart(l));
-       return start == 0 ? std::string("N/A") : FormatTime(start, l.context->time_format);
-     }},
-    {'N', "Nodes", "NODELIST",
-     [](const StepLine& l) {
-       if (l.step != nullptr && !l.step->nodes.empty()) return l.step->nodes;
-       return l.step == nullptr ? OfJob("BatchHost", l) : OfJob("NodeList", l);
-     }},
-    {'A', "NumTasks", "TASKS",
-     [](const StepLine& l) { return std::to_string(l.step == nullptr ? 1 : l.step->tasks); }},
+constexpr StepField kStepFields[] =
+    {
+        {'i', "StepID", "STEPID", StepId},
+        {'j', "StepName", "NAME", StepNameText},
+        {0, "Name", "NAME", StepNameText},
+        {'P', "Partition", "PARTITION", [](const StepLine& l) { return OfJob("Partition", l); }},
+        {'u', "UserName", "USER", [](const StepLine& l) { return OfJob("UserName", l); }},
+        {'U', "UserID", "UID", [](const StepLine& l) { return OfJob("UserID", l); }},
+        {'M', "TimeUsed", "TIME", StepTime},
+        {'l', "TimeLimit", "TIME_LIMIT", [](const StepLine& l) { return OfJob("TimeLimit", l); }},
+        {'S', "StartTime", "START_TIME",
+         [](const StepLine& l) {
+  const std::int64_t start = ParseStamp(StepStart(l));
+  return start == 0 ? std::string("N/A") : FormatTime(start, l.context->time_format);
+         }},
+        {'N', "Nodes", "NODELIST",
+         [](const StepLine& l) {
+  if (l.step != nullptr && !l.step->nodes.empty()) return l.step->nodes;
+  return l.step == nullptr ? OfJob("BatchHost", l) : OfJob("NodeList", l);
+         }},
+                    {'A', "NumTasks", "TASKS",
+                     [](const StepLine& l) {
+  return std::to_string(l.step == nullptr ? 1 : l.step->tasks);
+                     }},
     {'C', "NumCPUs", "NUM_CPUS",
      [](const StepLine& l) {
-       return l.step == nullptr ? OfJob("NumCPUs", l) : std::to_string(l.step->cpus);
+  return l.step == nullptr ? OfJob("NumCPUs", l) : std::to_string(l.step->cpus);
      }},
     {0, "StepState", "STATE",
      [](const StepLine& l) {
-       return std::string(LongName(l.step == nullptr ? State::kRunning : l.step->state));
+  return std::string(LongName(l.step == nullptr ? State::kRunning : l.step->state));
      }},
     {0, "JobID", "JOBID", [](const StepLine& l) { return OfJob("JobID", l); }},
     {0, "JobArrayID", "JOBID", [](const StepLine& l) { return OfJob("JobArrayID", l); }},
@@ -96,7 +99,7 @@ constexpr StepField kStepFields[] = {
     {0, "tres-freq", "TRES_FREQ", [](const StepLine&) { return std::string("N/A"); }},
     {0, "cpus-per-tres", "CPUS_PER_TRES", [](const StepLine&) { return std::string("N/A"); }},
     {0, "mem-per-tres", "MEM_PER_TRES", [](const StepLine&) { return std::string("N/A"); }},
-};
+    };
 
 // True if no id asks for a step, or one asks for this one.
 bool StepAskedFor(const std::vector<JobSpec>& specs, const StepLine& line) {
@@ -151,9 +154,9 @@ client::Outcome<Done> PrintSteps(client::ApiClient& api, const SqueueOptions& op
   std::stable_sort(lines.begin(), lines.end(), [&](const StepLine& a, const StepLine& b) {
     for (const SortKey& key : options.sort) {
       const bool by_id = kStepFields[key.field].letter == 'i';
-      const int order = by_id ? (a.row->id > b.row->id) - (a.row->id < b.row->id)
-                              : kStepFields[key.field].cell(a).compare(
-                                    kStepFields[key.field].cell(b));
+      const int order =
+          by_id ? (a.row->id > b.row->id) - (a.row->id < b.row->id)
+                : kStepFields[key.field].cell(a).compare(kStepFields[key.field].cell(b));
       if (order != 0) return key.descending ? order > 0 : order < 0;
     }
     return false;

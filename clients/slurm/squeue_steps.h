@@ -19,7 +19,6 @@ std::optional<std::size_t> StepFieldByName(std::string_view name);
 /// Prints a line for the batch step of each script among the rows, and for each running step.
 /// `specs` with a step choose some of them. Returns the text of a failure, or "".
 client::Outcome<Done> PrintSteps(client::ApiClient& api, const SqueueOptions& options,
-                                 const std::vector<const JobRow*>& rows,
-                                 const RowContext& context);
+                                 const std::vector<const JobRow*>& rows, const RowContext& context);
 
 }  // namespace muster::slurm

@@ -14,13 +14,13 @@ int main(int argc, char** argv) {
     Run run;
   };
   static constexpr Name kNames[] = {
-      {"sbatch", muster::slurm::RunSbatch},   {"squeue", muster::slurm::RunSqueue},
-      {"scancel", muster::slurm::RunScancel}, {"sacct", muster::slurm::RunSacct},
-      {"sinfo", muster::slurm::RunSinfo},     {"scontrol", muster::slurm::RunScontrol},
+      {"sbatch", muster::slurm::RunSbatch},     {"squeue", muster::slurm::RunSqueue},
+      {"scancel", muster::slurm::RunScancel},   {"sacct", muster::slurm::RunSacct},
+      {"sinfo", muster::slurm::RunSinfo},       {"scontrol", muster::slurm::RunScontrol},
       {"sacctmgr", muster::slurm::RunSacctmgr}, {"sstat", muster::slurm::RunSstat},
-      {"seff", muster::slurm::RunSeff},
-      {"salloc", muster::slurm::RunSalloc},   {"srun", muster::slurm::RunSrun},
-      {"sbcast", muster::slurm::RunSbcast},   {"strigger", muster::slurm::RunStrigger},
+      {"seff", muster::slurm::RunSeff},         {"salloc", muster::slurm::RunSalloc},
+      {"srun", muster::slurm::RunSrun},         {"sbcast", muster::slurm::RunSbcast},
+      {"strigger", muster::slurm::RunStrigger},
   };
   muster::KeepMemoryPrivate();
   // When the reader of a pipe is gone (squeue | head), writes fail instead of killing the process
@@ -37,7 +37,8 @@ int main(int argc, char** argv) {
     }
   }
   std::fputs(
-      "muster-slurm: call it as sbatch, squeue, scancel, sacct, sinfo, scontrol, sacctmgr, sstat or "
+      "muster-slurm: call it as sbatch, squeue, scancel, sacct, sinfo, scontrol, sacctmgr, sstat "
+      "or "
       "seff (or give that as first word)\n",
       stderr);
   return 255;

@@ -25,9 +25,16 @@ TEST(TaskRanges, AreReadComparedAndWritten) {
 class SlurmArrays : public SlurmFixture {
  protected:
   SlurmArrays() {
-    SampleJob record{.id = 36, .user = "alice", .state = "Pending", .reason = "WaitingForQuota",
-                     .cluster = "", .start = "", .array_id = 36, .array_spec = "0-5%2"};
-    SampleJob task{.id = 37, .user = "alice", .array_id = 36, .array_task = 0, .array_spec = "0-5%2"};
+    SampleJob record{.id = 36,
+                     .user = "alice",
+                     .state = "Pending",
+                     .reason = "WaitingForQuota",
+                     .cluster = "",
+                     .start = "",
+                     .array_id = 36,
+                     .array_spec = "0-5%2"};
+    SampleJob task{
+        .id = 37, .user = "alice", .array_id = 36, .array_task = 0, .array_spec = "0-5%2"};
     Jobs({WithBatch(record, R"("waitingTasks":"1-5","taskThrottle":2)"), testing::ViewOf(task)});
   }
 };

@@ -13,8 +13,12 @@ class SlurmClusters : public SlurmFixture {
   SlurmClusters() {
     Jobs({testing::ViewOf({.id = 1, .user = "alice", .cluster = "alpha"}),
           testing::ViewOf({.id = 2, .user = "alice", .cluster = "beta"}),
-          testing::ViewOf({.id = 3, .user = "alice", .state = "Pending",
-                           .reason = "WaitingForQuota", .cluster = "", .start = ""})});
+          testing::ViewOf({.id = 3,
+                           .user = "alice",
+                           .state = "Pending",
+                           .reason = "WaitingForQuota",
+                           .cluster = "",
+                           .start = ""})});
     answers_["/apis/kueue.x-k8s.io/v1beta1/localqueues"] =
         R"({"items":[{"metadata":{"namespace":"default","name":"short","annotations":{
         "muster.io/partition-default":"true","muster.io/partition-max-time":"1:00:00",
@@ -55,8 +59,9 @@ TEST_F(SlurmClusters, UnknownOnesAreRefusedInSlurmsWords) {
 TEST_F(SlurmClusters, PartitionsHaveTheirProperties) {
   EXPECT_EQ(Out({"sinfo", "-h", "-o", "%P %R %a %l %L %s %p"}),
             "short* short up 1:00:00 10:00 1-4 3\nlong long drain infinite n/a 1-infinite 1\n");
-  EXPECT_EQ(Out({"sinfo", "-h", "-p", "short", "-O", "PartitionName:6,Time:8,CPUs:2"}).substr(0, 14),
-            "short 1:00:00 ");
+  EXPECT_EQ(
+      Out({"sinfo", "-h", "-p", "short", "-O", "PartitionName:6,Time:8,CPUs:2"}).substr(0, 14),
+      "short 1:00:00 ");
   EXPECT_EQ(Out({"sinfo", "-h", "-N", "-S", "-N", "-p", "short", "-o", "%N"}), "beta\nalpha\n");
   EXPECT_EQ(Out({"sinfo", "-h", "-M", "alpha", "-p", "short", "-o", "%N %V"}), "alpha alpha\n");
   const std::string shown = Out({"scontrol", "show", "partition", "short"});
@@ -71,14 +76,23 @@ TEST_F(SlurmClusters, PartitionsHaveTheirProperties) {
 TEST_F(SlurmClusters, EveryLetterAndNameOfSinfoIsKnown) {
   for (const char letter : std::string("aAbBcCdDeEfFgGhHIlLmMnNoOpPrRsStTuUvVwXYZz"))
     EXPECT_EQ(Run({"sinfo", "-o", std::string("%") + letter}).exit, 0) << letter;
-  for (const char* name :
-       {"All", "AllocMem", "AllocNodes", "Available", "Cluster", "Comment", "Cores", "CPUs",
-        "CPUsLoad", "CPUsState", "DefaultTime", "Disk", "Extra", "Features", "features_act",
-        "FreeMem", "Gres", "GresUsed", "Groups", "MaxCPUsPerNode", "Memory", "NodeAddr", "NodeAI",
-        "NodeAIOT", "NodeHost", "NodeList", "Nodes", "OverSubscribe", "Partition", "PartitionName",
-        "Port", "PreemptMode", "PriorityJobFactor", "PriorityTier", "Priority", "Reason", "Root",
-        "Size", "SocketCoreThread", "Sockets", "StateCompact", "StateLong", "StateComplete",
-        "Threads", "Time", "TimeStamp", "User", "UserLong", "Version", "Weight"})
+  for (const char* name : {"All",           "AllocMem",       "AllocNodes",
+                           "Available",     "Cluster",        "Comment",
+                           "Cores",         "CPUs",           "CPUsLoad",
+                           "CPUsState",     "DefaultTime",    "Disk",
+                           "Extra",         "Features",       "features_act",
+                           "FreeMem",       "Gres",           "GresUsed",
+                           "Groups",        "MaxCPUsPerNode", "Memory",
+                           "NodeAddr",      "NodeAI",         "NodeAIOT",
+                           "NodeHost",      "NodeList",       "Nodes",
+                           "OverSubscribe", "Partition",      "PartitionName",
+                           "Port",          "PreemptMode",    "PriorityJobFactor",
+                           "PriorityTier",  "Priority",       "Reason",
+                           "Root",          "Size",           "SocketCoreThread",
+                           "Sockets",       "StateCompact",   "StateLong",
+                           "StateComplete", "Threads",        "Time",
+                           "TimeStamp",     "User",           "UserLong",
+                           "Version",       "Weight"})
     EXPECT_EQ(Run({"sinfo", "-O", name}).exit, 0) << name;
 }
 

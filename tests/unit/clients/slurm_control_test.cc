@@ -11,7 +11,10 @@ class SlurmControl : public SlurmFixture {
  protected:
   SlurmControl() {
     Jobs({testing::ViewOf({.id = 1, .user = "alice", .limit = 600}),
-          testing::ViewOf({.id = 2, .user = "bob", .state = "Pending", .reason = "WaitingForQuota",
+          testing::ViewOf({.id = 2,
+                           .user = "bob",
+                           .state = "Pending",
+                           .reason = "WaitingForQuota",
                            .start = ""})});
   }
 };
@@ -66,8 +69,7 @@ TEST_F(SlurmControl, RefusalsAreSlurmsWords) {
     std::vector<std::string> words;
     const char* err;
   } kCases[] = {
-      {{"requeue", "99"},
-       "Invalid job id specified for job 99\n"},
+      {{"requeue", "99"}, "Invalid job id specified for job 99\n"},
       {{"hold", "99"},
        "Invalid job id specified for job 99\nslurm_suspend error: Invalid job id specified\n"},
       {{"show", "job", "99"}, "slurm_load_jobs error: Invalid job id specified\n"},
@@ -80,8 +82,7 @@ TEST_F(SlurmControl, RefusalsAreSlurmsWords) {
       {{"update", "NodeName=alpha", "State=ODD"},
        "Invalid input for State: ODD\nValid states are: DRAIN RESUME UNDRAIN\nRequest aborted\n"},
       {{"notify", "99", "x"}, "job notify failure: Invalid job id specified\n"},
-      {{"write", "batch_script", "99"},
-       "job script retrieval failed: Invalid job id specified\n"},
+      {{"write", "batch_script", "99"}, "job script retrieval failed: Invalid job id specified\n"},
   };
   for (const auto& one : kCases) {
     std::vector<std::string> words = {"scontrol"};

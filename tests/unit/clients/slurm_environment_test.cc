@@ -136,9 +136,9 @@ class SlurmEnvironment : public ::testing::Test {
   CommandResult Run(std::vector<std::string> words) {
     using Command = int (*)(int, char**);
     static const std::map<std::string, Command> kCommands = {
-        {"sbatch", RunSbatch}, {"squeue", RunSqueue}, {"scancel", RunScancel},
-        {"sacct", RunSacct},   {"sinfo", RunSinfo},   {"scontrol", RunScontrol},
-        {"sacctmgr", RunSacctmgr}, {"sstat", RunSstat}, {"seff", RunSeff}};
+        {"sbatch", RunSbatch},     {"squeue", RunSqueue}, {"scancel", RunScancel},
+        {"sacct", RunSacct},       {"sinfo", RunSinfo},   {"scontrol", RunScontrol},
+        {"sacctmgr", RunSacctmgr}, {"sstat", RunSstat},   {"seff", RunSeff}};
     const Command command = kCommands.at(words.at(0));
     return testing::Capture([&] {
       std::vector<char*> argv;
@@ -194,8 +194,7 @@ TEST_F(SlurmEnvironment, WhatIsNotSupportedIsRefusedByItsNameAndNothingIsSent) {
       const ScopedEnv set(one.name.c_str(), "1");
       const CommandResult ran = Run(Usual(command));
       EXPECT_EQ(ran.exit, 1) << command << " " << one.name;
-      const std::string begins =
-          command + ": error: " + one.name + ": ";
+      const std::string begins = command + ": error: " + one.name + ": ";
       EXPECT_EQ(ran.err.substr(0, begins.size()), begins) << ran.err;
       EXPECT_EQ(ran.out, "") << one.name;
       ++refused;
@@ -282,8 +281,8 @@ TEST_F(SlurmEnvironment, SbatchTakesEachVariableAsItsOption) {
       {"SLURM_CLUSTERS", "west", "cluster", R"("west")"},
   };
   // clang-format on
-  std::set<std::string> tested = {"SBATCH_EXPORT", "SBATCH_HINT", "SBATCH_WAIT", "SLURM_HINT",
-                                  "SLURM_EXIT_ERROR", "SBATCH_GET_USER_ENV",
+  std::set<std::string> tested = {"SBATCH_EXPORT",     "SBATCH_HINT",      "SBATCH_WAIT",
+                                  "SLURM_HINT",        "SLURM_EXIT_ERROR", "SBATCH_GET_USER_ENV",
                                   "SBATCH_WAIT4SWITCH"};  // below
   for (const Case& one : kCases) {
     tested.insert(one.name);
@@ -330,8 +329,7 @@ TEST_F(SlurmEnvironment, SbatchExportHintWaitAndExitStatus) {
     const ScopedEnv hint(name, "wrong");
     const CommandResult ran = Run({"sbatch", script_});
     EXPECT_EQ(ran.exit, 1) << name;
-    EXPECT_EQ(ran.err,
-              "sbatch: error: unrecognized --hint argument \"wrong\", see --hint=help\n")
+    EXPECT_EQ(ran.err, "sbatch: error: unrecognized --hint argument \"wrong\", see --hint=help\n")
         << name;
     const ScopedEnv replaced("SLURM_EXIT_ERROR", "77");
     EXPECT_EQ(Run({"sbatch", script_}).exit, 77);
@@ -575,9 +573,9 @@ TEST_F(SlurmEnvironment, SacctSinfoAndScontrolTakeTheirs) {
   ::setenv("SINFO_PARTITION", "", 1);
   EXPECT_EQ(Run({"sinfo"}).err, "sinfo: error: SINFO_PARTITION is set and names nothing\n");
   ::unsetenv("SINFO_PARTITION");
-  const std::set<std::string> tested = {"SLURM_BITSTR_LEN", "SLURM_CLUSTERS", "SINFO_SORT",
-                                        "SACCT_FORMAT",    "SLURM_TIME_FORMAT",  "SINFO_FORMAT",
-                                        "SINFO_PARTITION", "SLURM_JOB_NODELIST", "SLURM_NODELIST"};
+  const std::set<std::string> tested = {"SLURM_BITSTR_LEN", "SLURM_CLUSTERS",     "SINFO_SORT",
+                                        "SACCT_FORMAT",     "SLURM_TIME_FORMAT",  "SINFO_FORMAT",
+                                        "SINFO_PARTITION",  "SLURM_JOB_NODELIST", "SLURM_NODELIST"};
   for (const char* command : {"sacct", "sinfo", "scontrol"}) {
     for (const Variable& one : VariablesOf(command)) {
       if (one.use != VariableUse::kRead) continue;
@@ -636,10 +634,8 @@ TEST_F(SlurmEnvironment, ErrorsOfUsageEndAsSlurmsDo) {
       {{"scancel", "-w", "n[1", "1"}, "scancel: error: 'n[1' invalid entry for --nodelist\n"},
       {{"squeue", "-w", "n[1"}, "squeue: error: 'n[1' invalid entry for --nodelist\n"},
       {{"sinfo", "-n", "n[1"}, "sinfo: error: 'n[1' invalid entry for --nodes\n"},
-      {{"scontrol", "show", "job", "1", "2"},
-       "too many arguments for keyword:show\n"},
-      {{"scontrol", "requeue", "1.0"},
-       "Invalid job id specified for job 1.0\n"},
+      {{"scontrol", "show", "job", "1", "2"}, "too many arguments for keyword:show\n"},
+      {{"scontrol", "requeue", "1.0"}, "Invalid job id specified for job 1.0\n"},
       {{"scontrol", "foo"}, "invalid keyword: foo\n"},
       {{"scontrol", "show", "foo"}, "invalid entity:foo for keyword:show \n"},
       {{"scontrol", "hold"}, "too few arguments for keyword:hold\n"},

@@ -43,7 +43,8 @@ TEST(States, FollowFromMembers) {
 }
 
 TEST(States, AreKnownByBothNames) {
-  for (const char* name : {"S", "CG", "PR", "NF", "BF", "DL", "RH", "SE", "SUSPENDED", "completing"}) {
+  for (const char* name :
+       {"S", "CG", "PR", "NF", "BF", "DL", "RH", "SE", "SUSPENDED", "completing"}) {
     State state = State::kPending;
     EXPECT_TRUE(ParseState(name, &state)) << name;
     EXPECT_TRUE(IsSlurmState(name)) << name;
@@ -57,7 +58,8 @@ TEST(Exits, OfJobsThatWereEndedFromOutsideAreZero) {
   row.has_exit_code = true;
   row.exit_code = 143;
   row.exit_signal = 15;
-  for (const State state : {State::kCancelled, State::kTimeout, State::kPreempted, State::kNodeFail}) {
+  for (const State state :
+       {State::kCancelled, State::kTimeout, State::kPreempted, State::kNodeFail}) {
     row.state = state;
     EXPECT_EQ(ExitText(row), "0:0") << LongName(state);
     EXPECT_EQ(ScriptExitOf(row).signal, 15) << LongName(state);
@@ -69,16 +71,25 @@ TEST(Exits, OfJobsThatWereEndedFromOutsideAreZero) {
 class SlurmStates : public SlurmFixture {};
 
 TEST_F(SlurmStates, WhatFewJobsHaveIsShown) {
-  const SampleJob job{.id = 7, .user = "root", .state = "Pending", .reason = "Dependency",
-                      .cluster = "", .start = "", .priority = 77};
+  const SampleJob job{.id = 7,
+                      .user = "root",
+                      .state = "Pending",
+                      .reason = "Dependency",
+                      .cluster = "",
+                      .start = "",
+                      .priority = 77};
   Jobs({WithBatch(job, R"X("features":"a100&nvme","requiredNodes":"n1","excludedNodes":"n2",
       "licenses":"matlab:2","reservation":"res","wckey":"key","dependency":"afterok:3(unfulfilled)",
       "deadline":"2026-11-22T10:00:00Z","nice":5,"timeMinS":60,"tasksPerNode":2,
       "how":{"gpu-bind":"closest"},"mailUser":"me","mailEvents":6,"exclusive":true)X")});
   const std::pair<const char*, const char*> kCells[] = {
-      {"%f", "a100&nvme"}, {"%n", "n1"},        {"%x", "n2"}, {"%W", "matlab:2"},
-      {"%v", "res"},       {"%w", "key"},       {"%y", "5"},  {"%E", "afterok:3(unfulfilled)"},
-      {"%Q", "77"},        {"%R", "(Dependency)"}, {"%q", "normal"}, {"%h", "NO"}, {"%z", "*:*:*"}};
+      {"%f", "a100&nvme"}, {"%n", "n1"},
+      {"%x", "n2"},        {"%W", "matlab:2"},
+      {"%v", "res"},       {"%w", "key"},
+      {"%y", "5"},         {"%E", "afterok:3(unfulfilled)"},
+      {"%Q", "77"},        {"%R", "(Dependency)"},
+      {"%q", "normal"},    {"%h", "NO"},
+      {"%z", "*:*:*"}};
   for (const auto& [format, text] : kCells)
     EXPECT_EQ(Out({"squeue", "-h", "-o", format}), std::string(text) + "\n") << format;
   EXPECT_EQ(Out({"squeue", "-h", "-O", "Deadline:0"}), "2026-11-22T10:00:00\n");
@@ -106,7 +117,8 @@ TEST_F(SlurmStates, WaitingJobsHaveAPriority_HeldOnesNone) {
 
 TEST_F(SlurmStates, AHeterogeneousJobIsShownByItsComponents) {
   SampleJob job{.id = 7, .user = "root", .nodes = 1};
-  std::string view = WithBatch(job, R"("components":[{"name":"c1","nodes":2,"tasks":4,"cpusPerTask":2}])");
+  std::string view =
+      WithBatch(job, R"("components":[{"name":"c1","nodes":2,"tasks":4,"cpusPerTask":2}])");
   view = WithMembers(view, R"("nodeList":"job-7-[0-2]")");
   Jobs({view});
   EXPECT_EQ(Out({"squeue", "-h", "-o", "%i %D %N"}), "7+0 1 job-7-0\n7+1 2 job-7-[1-2]\n");
@@ -128,28 +140,127 @@ TEST_F(SlurmStates, HostsAreTheServersList) {
 
 // The names of squeue(1) of Slurm 22.05.
 TEST(SqueueFields, EveryLetterAndNameOfTheManualPageIsKnown) {
-  for (const char letter :
-       std::string("aABbcCdDeEfFgGhHiIjJkKlLmMnNoOpPqQrRsStTuUvVwWxXyYzZ"))
+  for (const char letter : std::string("aABbcCdDeEfFgGhHiIjJkKlLmMnNoOpPqQrRsStTuUvVwWxXyYzZ"))
     EXPECT_TRUE(SqueueFieldByLetter(letter)) << letter;
-  for (const char* name :
-       {"Account", "AccrueTime", "admin_comment", "AllocNodes", "AllocSID", "ArrayJobID",
-        "ArrayTaskID", "AssocID", "BatchFlag", "BatchHost", "BoardsPerNode", "BurstBuffer",
-        "BurstBufferState", "Cluster", "ClusterFeature", "Command", "Comment", "Contiguous",
-        "Container", "Cores", "CoreSpec", "CPUFreq", "cpus-per-task", "cpus-per-tres", "Deadline",
-        "DelayBoot", "Dependency", "DerivedEC", "EligibleTime", "EndTime", "exit_code", "Feature",
-        "GroupID", "GroupName", "HetJobID", "HetJobIDSet", "HetJobOffset", "JobArrayID", "JobID",
-        "LastSchedEval", "Licenses", "MaxCPUs", "MaxNodes", "MCSLabel", "mem-per-tres", "MinCpus",
-        "MinMemory", "MinTime", "MinTmpDisk", "Name", "Network", "Nice", "NodeList", "Nodes",
-        "NTPerBoard", "NTPerCore", "NTPerNode", "NTPerSocket", "NumCPUs", "NumNodes", "NumTasks",
-        "Origin", "OriginRaw", "OverSubscribe", "Partition", "PendingTime", "PreemptTime", "Prefer",
-        "Priority", "PriorityLong", "Profile", "QOS", "Reason", "ReasonList", "Reboot", "ReqNodes",
-        "ReqSwitch", "Requeue", "Reservation", "ResizeTime", "RestartCnt", "ResvPort", "SchedNodes",
-        "SCT", "SelectJobInfo", "SiblingsActive", "SiblingsActiveRaw", "SiblingsViable",
-        "SiblingsViableRaw", "Sockets", "SPerBoard", "StartTime", "State", "StateCompact", "STDERR",
-        "STDIN", "STDOUT", "StepID", "StepName", "StepState", "SubmitTime", "system_comment",
-        "Threads", "TimeLeft", "TimeLimit", "TimeUsed", "tres-alloc", "tres-bind", "tres-freq",
-        "tres-per-job", "tres-per-node", "tres-per-socket", "tres-per-step", "tres-per-task",
-        "UserID", "UserName", "Wait4Switch", "WCKey", "WorkDir"})
+  for (const char* name : {"Account",
+                           "AccrueTime",
+                           "admin_comment",
+                           "AllocNodes",
+                           "AllocSID",
+                           "ArrayJobID",
+                           "ArrayTaskID",
+                           "AssocID",
+                           "BatchFlag",
+                           "BatchHost",
+                           "BoardsPerNode",
+                           "BurstBuffer",
+                           "BurstBufferState",
+                           "Cluster",
+                           "ClusterFeature",
+                           "Command",
+                           "Comment",
+                           "Contiguous",
+                           "Container",
+                           "Cores",
+                           "CoreSpec",
+                           "CPUFreq",
+                           "cpus-per-task",
+                           "cpus-per-tres",
+                           "Deadline",
+                           "DelayBoot",
+                           "Dependency",
+                           "DerivedEC",
+                           "EligibleTime",
+                           "EndTime",
+                           "exit_code",
+                           "Feature",
+                           "GroupID",
+                           "GroupName",
+                           "HetJobID",
+                           "HetJobIDSet",
+                           "HetJobOffset",
+                           "JobArrayID",
+                           "JobID",
+                           "LastSchedEval",
+                           "Licenses",
+                           "MaxCPUs",
+                           "MaxNodes",
+                           "MCSLabel",
+                           "mem-per-tres",
+                           "MinCpus",
+                           "MinMemory",
+                           "MinTime",
+                           "MinTmpDisk",
+                           "Name",
+                           "Network",
+                           "Nice",
+                           "NodeList",
+                           "Nodes",
+                           "NTPerBoard",
+                           "NTPerCore",
+                           "NTPerNode",
+                           "NTPerSocket",
+                           "NumCPUs",
+                           "NumNodes",
+                           "NumTasks",
+                           "Origin",
+                           "OriginRaw",
+                           "OverSubscribe",
+                           "Partition",
+                           "PendingTime",
+                           "PreemptTime",
+                           "Prefer",
+                           "Priority",
+                           "PriorityLong",
+                           "Profile",
+                           "QOS",
+                           "Reason",
+                           "ReasonList",
+                           "Reboot",
+                           "ReqNodes",
+                           "ReqSwitch",
+                           "Requeue",
+                           "Reservation",
+                           "ResizeTime",
+                           "RestartCnt",
+                           "ResvPort",
+                           "SchedNodes",
+                           "SCT",
+                           "SelectJobInfo",
+                           "SiblingsActive",
+                           "SiblingsActiveRaw",
+                           "SiblingsViable",
+                           "SiblingsViableRaw",
+                           "Sockets",
+                           "SPerBoard",
+                           "StartTime",
+                           "State",
+                           "StateCompact",
+                           "STDERR",
+                           "STDIN",
+                           "STDOUT",
+                           "StepID",
+                           "StepName",
+                           "StepState",
+                           "SubmitTime",
+                           "system_comment",
+                           "Threads",
+                           "TimeLeft",
+                           "TimeLimit",
+                           "TimeUsed",
+                           "tres-alloc",
+                           "tres-bind",
+                           "tres-freq",
+                           "tres-per-job",
+                           "tres-per-node",
+                           "tres-per-socket",
+                           "tres-per-step",
+                           "tres-per-task",
+                           "UserID",
+                           "UserName",
+                           "Wait4Switch",
+                           "WCKey",
+                           "WorkDir"})
     EXPECT_TRUE(SqueueFieldByName(name)) << name;
 }
 

@@ -22,8 +22,12 @@ TEST(UsageTexts, AreSacctsForms) {
 class SlurmSteps : public SlurmFixture {
  protected:
   SlurmSteps() {
-    ended_ = {.id = 5, .user = "alice", .state = "Succeeded", .reason = "Succeeded",
-              .end = "2026-11-21T10:01:40Z", .exit_code = "0"};
+    ended_ = {.id = 5,
+              .user = "alice",
+              .state = "Succeeded",
+              .reason = "Succeeded",
+              .end = "2026-11-21T10:01:40Z",
+              .exit_code = "0"};
     running_ = {.id = 6, .user = "alice", .state = "Running"};
     Jobs({testing::ViewOf(ended_), testing::ViewOf(running_)});
     answers_["/v1/steps"] =
@@ -100,7 +104,8 @@ TEST_F(SlurmSteps, SacctJsonHasStepsInTheirJobs) {
 }
 
 TEST_F(SlurmSteps, SqueueListsRunningSteps) {
-  EXPECT_EQ(Out({"squeue", "-s", "-h", "-o", "%i %j %N"}), "6.0 train alpha\n6.batch batch alpha\n");
+  EXPECT_EQ(Out({"squeue", "-s", "-h", "-o", "%i %j %N"}),
+            "6.0 train alpha\n6.batch batch alpha\n");
   EXPECT_EQ(Out({"squeue", "-s", "6.0", "-h", "-O", "StepID:5,NumTasks:3,StepState:0"}),
             "6.0  4  RUNNING\n");
   EXPECT_NE(Out({"scontrol", "show", "step", "6.0"}).find("StepId=6.0"), std::string::npos);
