@@ -95,7 +95,8 @@ CycleClass& Cycle::ClassOf(CycleQueue* queue, const JobPtr& job) {
 bool Cycle::MayAsk(const JobRecord& job) const {
   const JobPlacement* own = job.placement.get();
   return (own != nullptr && !(own->cluster.empty() && own->datasets.empty())) ||
-         !StateOf(job).avoided.empty() || GoverningPlacement(config_, job, nullptr) != nullptr;
+         NodeChoiceOf(job) != nullptr || !StateOf(job).avoided.empty() ||
+         GoverningPlacement(config_, job, nullptr) != nullptr;
 }
 
 // Moves to the next head that is neither parked nor set aside. False if the snapshot shows no more.

@@ -6,6 +6,9 @@
 // nothing.
 #include "schedd/core/queue/workload_class.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "schedd/core/member/placement_ask.h"
 #include "schedd/core/member/pod_sets_key.h"
 
@@ -31,10 +34,13 @@ void AppendPlacementKey(const ConfigView& config, const JobRecord& job, std::str
   }
   if (job.batch != nullptr) {
     const BatchDetails& batch = *job.batch;
-    if (!(batch.features.empty() && batch.required_nodes.empty() && batch.excluded_nodes.empty())) {
+    // The type of its GPUs is in the text of its generic resources.
+    const std::string* const texts[] = {&batch.features, &batch.required_nodes,
+                                        &batch.excluded_nodes, &batch.gres};
+    if (std::any_of(std::begin(texts), std::end(texts),
+                    [](const std::string* text) { return !text->empty(); })) {
       key->push_back('n');
-      for (const std::string* text : {&batch.features, &batch.required_nodes, &batch.excluded_nodes})
-        AppendKeyText(*text, key);
+      for (const std::string* text : texts) AppendKeyText(*text, key);
     }
   }
   if (config.placements->all().empty()) return;
