@@ -17,6 +17,7 @@ VERSION = {
     "segment": (NEW_OPTION, TAKEN),
     "stepmgr": (NEW_OPTION, TAKEN),
     "tres_per_task": (NEW_OPTION, TAKEN),
+    "gres_shown": ("TresPerNode=gres/gpu:2 since 23.02: scontrol(1)", {"out": "TresPerNode=gres/gpu:2\n"}),
     "srun_killed": ("recorded with 26.11: no line of its own says that the step was ended by force",
                     {"out": "COMPLETED\nsrun: error: HOST: task 0: Killed\n137\n"}),
 }

@@ -2,7 +2,7 @@
 
 # Long option: value. Those of a manual page that are not here take none.
 VALUES = {
-    "--account": "other", "--acctg-freq": "task=30", "--array": "0-1", "--batch": "x86", "--bb": "capacity=1", "--bbf": "bb.txt",
+    "--account": "proj", "--acctg-freq": "task=30", "--array": "0-1", "--batch": "x86", "--bb": "capacity=1", "--bbf": "bb.txt",
     "--begin": "now+1hour", "--chdir": "/tmp", "--cluster-constraint": "x", "--clusters": "{cluster}", "--comment": "words", "--constraint": "x86",
     "--container": "/tmp", "--core-spec": "0", "--cores-per-socket": "1", "--cpu-freq": "Medium", "--cpus-per-gpu": "2", "--cpus-per-task": "2",
     "--deadline": "now+2hours", "--delay-boot": "1", "--dependency": "singleton", "--distribution": "cyclic", "--error": "err.txt",

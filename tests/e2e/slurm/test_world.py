@@ -21,7 +21,7 @@ JOBS = {
     "nodes": ["-N2", "--ntasks-per-node=2", "--mem=300"],
     "gpus": ["--gres=gpu:2"],
     "array": ["-a", "3-5:2"],
-    "options": ["-A", "other", "-q", "high", "-p", "short", "-J", "with name", "-t", "5"],
+    "options": ["-A", "proj", "-q", "high", "-p", "short", "-J", "with name", "-t", "5"],
 }
 # Ids, times and names: that they are there is compared, not what they say.
 NAMED = re.compile(r"environment (SLURM(_JOB)?_?(JOB|ARRAY_JOB)?_?ID|SLURM_JOBID|SLURM_(ARRAY_)?JOB_ID|SLURM_TASK_PID|SLURM_JOB_(START|END)_TIME|SLURM_(JOB_)?NODELIST|SLURMD_NODENAME|"
