@@ -116,6 +116,7 @@ json::object AllocationFields(const std::vector<steps::OptionValues>& components
     out["components"].get_array().push_back(std::move(amounts));
   }
   out["allocationOnly"] = true;
+  out["script"] = nullptr;  // by this member the server knows the form
   const std::string& given = first.Get("job-name");
   const std::vector<std::string>& command = components.back().command;
   std::string program = command.empty() ? "interactive" : command.front();
