@@ -191,7 +191,8 @@ int NotifyJob(Session& session, const Words& words) {
   JobList list;
   const std::optional<JobRow> row = OneJob(session, WithoutJobKey(words[1]), &list);
   if (!row) return FailPlain("job notify failure: Invalid job id specified");
-  std::string message;
+  // The words stand in the job's output as slurmstepd's.
+  std::string message = "slurmstepd: error: ";
   for (std::size_t i = 2; i < words.size(); ++i) message += (i == 2 ? "" : " ") + words[i];
   client::Call call;
   call.target = client::JobPath(std::to_string(row->id)) + ":notify";
