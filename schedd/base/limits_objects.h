@@ -14,7 +14,7 @@ inline constexpr std::size_t kManifestBytes = 1 << 20;
 inline constexpr std::size_t kRequestBytes = 8 << 20;
 // All headers of one request: nginx and Go's net/http both accept this much.
 inline constexpr std::size_t kHeaderBytes = 16 << 10;
-// Jobs of one jobs:batch request, and tasks of one array.
+// Jobs of one jobs:batch request.
 inline constexpr std::size_t kBatchJobs = 1000;
 // One batch script: it travels inside a manifest, and into an environment variable.
 inline constexpr std::size_t kScriptBytes = 512 << 10;
