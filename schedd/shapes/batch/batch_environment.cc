@@ -220,7 +220,6 @@ void SetKept(const BatchSpec& read, Environment* env) {
       env->Set("SLURM_DIST_PLANESIZE", value.substr(6));
     }
   }
-  if (!read.umask.empty()) env->Set("SLURM_UMASK", read.umask);
 }
 
 // The components of a heterogeneous job, each under the number of its group.

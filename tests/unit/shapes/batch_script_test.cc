@@ -330,7 +330,8 @@ TEST(BatchScript, KeepsWhatSaysHowAndWhen) {
   using Pair = std::pair<std::string, std::string>;
   EXPECT_THAT(job->batch->how, ElementsAre(Pair{"hint", "nomultithread"},
                                            Pair{"distribution", "block:cyclic"},
-                                           Pair{"propagate", "NOFILE"}, Pair{"no-kill", "yes"}));
+                                           Pair{"propagate", "NOFILE"}, Pair{"no-kill", "yes"},
+                                           Pair{"exclusive", "yes"}));
   ASSERT_NE(job->batch_state, nullptr);
   EXPECT_TRUE(job->batch_state->any_dependency);
   EXPECT_EQ(DependencyText(*job->batch_state, [](JobId id) { return id.value == 7; }),
