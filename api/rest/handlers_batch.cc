@@ -58,7 +58,8 @@ void WithOptions(ApiContext& api, const Caller& who, Request& request, JobVerb v
   if (verb == JobVerb::kHold) flags = {{"byAdmin", &options.by_admin}};
   if (verb == JobVerb::kRequeue)
     flags = {{"hold", &options.hold}, {"specialExit", &options.special_exit}};
-  if (const Status read = ReadFlags(*body, flags); !read.ok()) return RefuseOnV1(respond, read.error());
+  if (const Status read = ReadFlags(*body, flags); !read.ok())
+    return RefuseOnV1(respond, read.error());
   if (options.special_exit && !options.hold)
     return RefuseOnV1(respond, InvalidField("specialExit", "needs hold"));
   api.service.ChangeJob(who, request.params[0], verb, AnswerWith(respond), options);

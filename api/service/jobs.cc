@@ -1,10 +1,10 @@
 // Use cases that read and steer one job: find it, change its state, its events, attempts and
 // manifest. Holds these methods of SchedulerService.
 //
-// A job is named by its number, by its uid, as ARRAY_INDEX, or by NAMESPACE/NAME. A name means the one job of that
-// name that has not ended, else the only ended one; for a batch script --job-name counts as well.
-// If several jobs qualify, the answer is 409 with their numbers. Jobs that have left memory are
-// read from the store (blocking).
+// A job is named by its number, by its uid, as ARRAY_INDEX, or by NAMESPACE/NAME. A name means the
+// one job of that name that has not ended, else the only ended one; for a batch script --job-name
+// counts as well. If several jobs qualify, the answer is 409 with their numbers. Jobs that have
+// left memory are read from the store (blocking).
 //
 // A job that the caller may not see is answered as one that does not exist, with the same words
 // and, for these three forms, the same reads of the store, so that neither the answer nor its time
@@ -75,8 +75,9 @@ auth::Verb VerbOf(JobVerb verb) {
 const char* LeftToOperators(JobVerb verb, const VerbOptions& options) {
   if (verb == JobVerb::kSuspend) return "suspend jobs";
   if (verb == JobVerb::kResume) return "resume jobs";
-  return verb == JobVerb::kHold && options.by_admin ? "hold a job so that its user cannot release it"
-                                                    : nullptr;
+  return verb == JobVerb::kHold && options.by_admin
+             ? "hold a job so that its user cannot release it"
+             : nullptr;
 }
 
 // A batch script gets its name from the engine, after its manifest was written.

@@ -18,11 +18,7 @@ constexpr std::int64_t kReadyRetryMs = 1000;
 
 SchedulerService::SchedulerService(Engine& engine, Store& store, Random& random,
                                    const auth::Authorizer& authorizer, BackendLookup backends)
-    : engine_(engine),
-      store_(store),
-      random_(random),
-      authorizer_(authorizer),
-      backends_(std::move(backends)) {}
+    : ServiceParts(engine, store, random, authorizer, std::move(backends)) {}
 
 Result<WorldViewPtr> SchedulerService::ReadyView() const {
   WorldViewPtr view = engine_.View();

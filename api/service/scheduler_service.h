@@ -21,6 +21,7 @@
 #include "api/service/job_explanation.h"
 #include "api/service/list_jobs.h"
 #include "api/service/pod_set_cache.h"
+#include "api/service/service_parts.h"
 #include "api/service/service_types.h"
 #include "backends/backend.h"
 #include "backends/member_queues.h"
@@ -31,13 +32,10 @@
 
 namespace muster::api {
 
-/// Finds the backend that runs a cluster's attempts (Dispatcher::BackendOf).
-using BackendLookup = std::function<Backend*(const std::string& cluster)>;
-
 /// A question about a job.
 using JobTest = std::function<bool(const JobRecord& job)>;
 
-class SchedulerService {
+class SchedulerService : public ServiceParts {
  public:
   SchedulerService(Engine& engine, Store& store, Random& random, const auth::Authorizer& authorizer,
                    BackendLookup backends);
@@ -181,21 +179,12 @@ class SchedulerService {
   /// leaves what any member holds.
   void RemoveMember(const auth::Principal& who, const std::string& cluster, bool force,
                     Callback<RemovedMember> done);
-  /// Before the first request: the servers note requests that fail there.
-  void SetAudit(auth::AuditSink* sink) { audit_ = sink; }
-  auth::AuditSink& audit() const { return *audit_; }
-  /// Before the first request; null: no member can be added.
-  void SetProbe(MemberProbe* probe) { probe_ = probe; }
-  /// Before the first request; null: no user is limited. Must outlive the service.
-  void SetRateLimiter(auth::RateLimiter* limiter) { limiter_ = limiter; }
   /// Counts `cost` requests of the caller (rule U74): kResourceExhausted if it sends too many. REST
   /// and gRPC ask once for every request; methods with many jobs count the others themselves.
   Status TakeRate(const auth::Principal& who, std::size_t cost = 1) const;
   /// What is probably a mistake in the manifest of a job that is accepted: unknown fields
   /// (manifest_warnings.h), and what level `warn` of its namespace does not allow.
   std::vector<std::string> JobWarnings(const std::string& ns, const json::value& manifest) const;
-  /// Before the first request; null: no member has a queue of its own.
-  void SetMemberQueues(const MemberQueues* queues) { queues_ = queues; }
   /// Lets the collection of orphans continue on a member in quarantine. Answers with the number of
   /// objects released.
   void Collect(const auth::Principal& who, const std::string& cluster, Callback<std::size_t> done);
@@ -208,16 +197,12 @@ class SchedulerService {
   Status Allowed(const auth::Principal& who, auth::Verb verb, const auth::ResourceRef& what) const {
     return authorizer_.Authorize(who, verb, what);
   }
-  WorldViewPtr View() const { return engine_.View(); }
   // For use cases that have headers of their own: steps.h, signals.h.
   /// The job of an id if the caller may do this to it. kNotFound if it does not exist or the caller
   /// may not see it, kPermissionDenied if the caller may only see it.
   Result<JobPtr> JobFor(const auth::Principal& who, const std::string& id, auth::Verb verb,
                         std::string_view subresource = {}) const;
   Result<Backend*> BackendOf(const DispatchKey& key) const;
-  Store& store() const { return store_; }
-  /// For questions that are about no object of the service: paths, and what somebody may do.
-  const auth::Authorizer& authorizer() const { return authorizer_; }
   /// Done while the daemon has recovered and leads, else kUnavailable with the reasons. REST and
   /// gRPC ask before every method that reads or changes the world.
   Status Ready() const;
@@ -247,20 +232,6 @@ class SchedulerService {
       Result<std::vector<Item>> (Backend::*read)(const DispatchKey&)) const;
   /// The attempt whose pods and logs a caller means: the current or the last one.
   Result<DispatchKey> LatestAttempt(const JobRecord& job) const;
-
-  Engine& engine_;
-  Store& store_;
-  Random& random_;
-  const auth::Authorizer& authorizer_;
-  BackendLookup backends_;
-  PodSetCache pod_sets_;
-  auth::AuditSink* audit_ = &auth::NoAuditSink();
-  auth::RateLimiter* limiter_ = nullptr;
-  MemberProbe* probe_ = nullptr;
-  const MemberQueues* queues_ = nullptr;
-  std::mutex probing_;  // held while a member is probed
-  // Incarnations of the members that this process added, by name; guarded by probing_.
-  std::map<std::string, std::string> added_;
 };
 
 }  // namespace muster::api

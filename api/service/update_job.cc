@@ -18,7 +18,7 @@
 #include "api/service/post_command.h"
 #include "api/service/scheduler_service.h"
 #include "api/service/tenancy.h"
-#include "schedd/shapes/batch/changed_spec.h"
+#include "schedd/shapes/parts/changed_spec.h"
 #include "schedd/shapes/kinds/preparation.h"
 #include "schedd/text/lenient.h"
 

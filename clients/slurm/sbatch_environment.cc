@@ -48,7 +48,8 @@ void AddEntry(std::string_view entry, json::object* out) {
   const std::size_t equals = entry.find('=');
   const std::string_view name = entry.substr(0, equals);
   if (equals == std::string_view::npos || IsToken(name)) return;
-  if (IsVariableName(name) || shapes::IsShellFunction(name)) (*out)[name] = entry.substr(equals + 1);
+  if (IsVariableName(name) || shapes::IsShellFunction(name))
+    (*out)[name] = entry.substr(equals + 1);
 }
 
 // Entries that are separated by NUL.
@@ -123,7 +124,8 @@ json::object ExportedEnvironment(const std::optional<std::string>& export_list,
 std::optional<json::object> LoginEnvironment(int seconds) {
   const struct passwd* entry = ::getpwuid(::getuid());
   if (entry == nullptr) return std::nullopt;
-  const std::string shell = entry->pw_shell != nullptr && *entry->pw_shell ? entry->pw_shell : "/bin/sh";
+  const std::string shell =
+      entry->pw_shell != nullptr && *entry->pw_shell ? entry->pw_shell : "/bin/sh";
   std::vector<std::string> values = {
       std::string("HOME=") + entry->pw_dir, std::string("USER=") + entry->pw_name,
       std::string("LOGNAME=") + entry->pw_name, "SHELL=" + shell,

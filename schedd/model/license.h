@@ -1,4 +1,5 @@
-// Licences (--licenses): resources that ClusterQueues have quota of and member clusters do not have.
+// Licences (--licenses): resources that ClusterQueues have quota of and member clusters do not
+// have.
 #pragma once
 
 #include <string_view>

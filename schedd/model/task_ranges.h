@@ -1,5 +1,5 @@
-// Sets of array indexes as ranges, so that an array of any size costs a few of them. Every TaskRanges
-// here is in ascending order, and no two ranges of one overlap. Pure.
+// Sets of array indexes as ranges, so that an array of any size costs a few of them. Every
+// TaskRanges here is in ascending order, and no two ranges of one overlap. Pure.
 #pragma once
 
 #include <cstdint>

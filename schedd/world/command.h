@@ -14,6 +14,7 @@
 #include "schedd/world/job_update.h"
 #include "schedd/world/job_verb.h"
 #include "schedd/world/object_change.h"
+#include "schedd/world/report_commands.h"
 #include "schedd/world/world_view.h"
 
 namespace muster {
@@ -88,36 +89,6 @@ struct PreviewCommand {
   Callback<EditEffect> done;
 };
 
-struct ObservedCommand {
-  Observation observation;
-};
-struct FactsCommand {
-  ClusterFacts facts;
-};
-/// Outcome of Backend::Ensure.
-struct EnsuredCommand {
-  DispatchKey key;
-  Result<RemoteRef> outcome;
-};
-/// Outcome of Backend::Remove.
-struct RemovedCommand {
-  DispatchKey key;
-  Result<RemovalResult> outcome;
-};
-/// Outcome of Backend::Confirm.
-struct ConfirmedCommand {
-  DispatchKey key;
-  std::string uid;  // of the object that was asked for
-  Result<Presence> outcome;
-};
-/// A complete list of one cluster: attempts that are live in the database and missing here are
-/// asked for by name and uid.
-struct ListedCommand {
-  std::string cluster;
-  std::vector<Observation> observations;
-  /// Attempts whose Ensure was under way while the list was taken: their absence proves nothing.
-  std::vector<DispatchKey> unsure;
-};
 /// Cordons or uncordons a member: a cordoned member gets no new job.
 struct CordonCommand {
   Actor actor;

@@ -405,10 +405,12 @@ TEST(Tidy, ProgramsAreStartedInListedFilesOnly) {
       {"clients/lib/credential_source.cc", "the program that the user's own config.yaml names"},
       {"clients/lib/oidc_session.cc", "`muster login --renew`"},
       {"clients/slurm/allocation/salloc.cc", "the user's shell or command, on his host"},
+      {"clients/slurm/sbatch_environment.cc", "the caller's login shell, for --get-user-env"},
       {"clients/slurm/allocation/srun.cc", "muster-srun, inside the new allocation"},
       {"clients/steps/agent/task_start.cc", "the tasks of srun"},
       {"clients/steps/srun/connect.cc", "the agent that runs the tasks"},
       {"clients/steps/srun/srun.cc", "muster-slurm, for srun outside a job"},
+      {"schedd/daemon/mail_hook.cc", "the mail-program of the configuration"},
       {"schedd/store/pg/server_process.cc", "the private PostgreSQL"},
   };
   for (const auto& source : Sources()) {

@@ -24,7 +24,8 @@ struct PlacementAsk {
   std::string obstacle;
 
   bool empty() const {
-    return placement == nullptr && own == nullptr && nodes == nullptr && avoided.empty() && obstacle.empty();
+    return placement == nullptr && own == nullptr && nodes == nullptr && avoided.empty() &&
+           obstacle.empty();
   }
 };
 

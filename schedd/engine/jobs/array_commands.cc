@@ -38,7 +38,8 @@ Result<JobPtr> JobCommands::ChangeTasks(const JobCommand& command) {
     const bool divide = ChangesWaiting(command.verb, record->state);
     take(ChangeJob(command, divide ? array_tasks_.Divide(record, std::move(chosen)) : record));
   }
-  for (const JobPtr& task : arrays_.Tasks(command.id, command.tasks)) take(ChangeJob(command, task));
+  for (const JobPtr& task : arrays_.Tasks(command.id, command.tasks))
+    take(ChangeJob(command, task));
   if (first != nullptr) return first;
   if (refused) return *refused;
   return NoTaskLeft(command);

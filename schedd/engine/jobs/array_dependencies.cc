@@ -3,8 +3,8 @@
 //
 // What a parent's end decides is decided for one index. The tasks that it concerns get a record of
 // their own, one for all that are met and one for all that never will be, so an array costs one
-// record more for each end of a parent at most, and each of these becomes the task's own record. The
-// last ones keep the array's.
+// record more for each end of a parent at most, and each of these becomes the task's own record.
+// The last ones keep the array's.
 #include <algorithm>
 
 #include "schedd/engine/jobs/dependencies.h"

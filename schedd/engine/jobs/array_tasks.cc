@@ -1,12 +1,12 @@
 // The life of a task: it is one index of a record; the record has a window of entries in the queue;
-// a plan admits an entry; Admit makes a job of the lowest index, which is new (LiveJobs::Create), or
-// the record itself if no other index is left; Finish writes the record with what still waits. The
-// new rows, the rows of their attempts and the shorter record are of one transaction, so a crash
-// neither loses a task nor starts one twice.
+// a plan admits an entry; Admit makes a job of the lowest index, which is new (LiveJobs::Create),
+// or the record itself if no other index is left; Finish writes the record with what still waits.
+// The new rows, the rows of their attempts and the shorter record are of one transaction, so a
+// crash neither loses a task nor starts one twice.
 //
-// Entries are made before each cycle (Refill), also of records whose last change is not durable yet:
-// commits of one epoch become durable in order, so what is decided on them is lost with them. That
-// is why an array starts its tasks at the rate of single jobs.
+// Entries are made before each cycle (Refill), also of records whose last change is not durable
+// yet: commits of one epoch become durable in order, so what is decided on them is lost with them.
+// That is why an array starts its tasks at the rate of single jobs.
 #include "schedd/engine/jobs/array_tasks.h"
 
 #include <algorithm>

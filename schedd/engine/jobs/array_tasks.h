@@ -1,7 +1,7 @@
-// ArrayTasks: how the waiting tasks of arrays are tried and start. For each record of waiting tasks a
-// window of entries, at most limits::kArrayWindow, is in its queue's order; an entry is no job and
-// stands for no particular task. A plan that admits one has the lowest waiting index become a job.
-// On the engine thread only.
+// ArrayTasks: how the waiting tasks of arrays are tried and start. For each record of waiting tasks
+// a window of entries, at most limits::kArrayWindow, is in its queue's order; an entry is no job
+// and stands for no particular task. A plan that admits one has the lowest waiting index become a
+// job. On the engine thread only.
 #pragma once
 
 #include <map>

@@ -182,8 +182,8 @@ void Dependencies::NoteParent(const JobRecord& parent) {
   }
 }
 
-// Two names may have one hash: then the records are compared. A task of an array has a higher id than
-// jobs that were submitted after its array, so it counts as as old as that.
+// Two names may have one hash: then the records are compared. A task of an array has a higher id
+// than jobs that were submitted after its array, so it counts as as old as that.
 bool Dependencies::EarlierLeft(const JobRecord& job) const {
   const NameKey key = NameKeyOf(job);
   const auto age = [](const JobRecord& one) {
@@ -301,8 +301,8 @@ bool Dependencies::Judge(JobRecord* job, bool stored, WallTime* due) {
   return changed;
 }
 
-// A task of an array depends by aftercorr on the task with its index. The record of waiting tasks is
-// judged when it is in memory.
+// A task of an array depends by aftercorr on the task with its index. The record of waiting tasks
+// is judged when it is in memory.
 void Dependencies::JudgeNew(JobRecord* job) {
   if (job->batch_state == nullptr || job->batch_state->dependencies.empty()) return;
   if (job->batch != nullptr && job->batch->array_task_id >= 0) {

@@ -61,8 +61,8 @@ class Dependencies : public JobFollower {
   void JudgeDependent(const JobPtr& job);
 
   // --- array_dependencies.cc
-  /// Gives those waiting tasks of an array whose aftercorr is decided a record of their own. Returns
-  /// the newest record of the array; the same one if nothing is decided.
+  /// Gives those waiting tasks of an array whose aftercorr is decided a record of their own.
+  /// Returns the newest record of the array; the same one if nothing is decided.
   JobPtr JudgeByIndex(const JobPtr& job, bool stored);
 
   EngineContext& context_;

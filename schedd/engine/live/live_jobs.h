@@ -47,8 +47,8 @@ class LiveJobs {
   // --- changes
   /// A durable job comes into memory: accepted, read by recovery, or read again for a command.
   void Enter(const JobPtr& job);
-  /// A job begins with the open transaction, and waits: a task or a part of an array. The caller has
-  /// given it its id and, as resource version, its event number.
+  /// A job begins with the open transaction, and waits: a task or a part of an array. The caller
+  /// has given it its id and, as resource version, its event number.
   void Create(const JobPtr& job);
   /// Replaces the record `before` by `after` under an event of this name, and writes it with the
   /// open transaction. Returns the stamped record.

@@ -1,7 +1,7 @@
 // The fields are read as they were given (GivenAmounts) and then put together in the order in which
-// they depend on each other: nodes and tasks, GPUs of a node, its CPUs, its memory. Two options that
-// name different amounts of the same thing are refused. Error sentences are sbatch's where sbatch
-// has one.
+// they depend on each other: nodes and tasks, GPUs of a node, its CPUs, its memory. Two options
+// that name different amounts of the same thing are refused. Error sentences are sbatch's where
+// sbatch has one.
 #include "schedd/shapes/batch/batch_amounts.h"
 
 #include <algorithm>
@@ -38,7 +38,9 @@ std::int32_t ReadCount(const Field& field) {
   return static_cast<std::int32_t>(field.Int(1, kTasksMax).value_or(0));
 }
 
-std::int64_t CeilOf(std::int64_t amount, std::int64_t parts) { return (amount + parts - 1) / parts; }
+std::int64_t CeilOf(std::int64_t amount, std::int64_t parts) {
+  return (amount + parts - 1) / parts;
+}
 
 // A count that `how` keeps; 0 if it is not there.
 std::int64_t HowCount(const Field& spec, std::string_view name) {
@@ -240,7 +242,8 @@ void SetNodesAndTasks(const Field& spec, const GivenAmounts& given, BatchAmounts
     nodes = CeilOf(*given.gpus, *given.gpus_per_node);
   std::int64_t tasks = given.tasks;
   if (tasks == 0 && per_node > 0) tasks = nodes * per_node;
-  if (tasks == 0 && given.gpus && given.gpus_per_task) tasks = CeilOf(*given.gpus, *given.gpus_per_task);
+  if (tasks == 0 && given.gpus && given.gpus_per_task)
+    tasks = CeilOf(*given.gpus, *given.gpus_per_task);
   if (tasks == 0 && given.tasks_per_gpu > 0) {
     const std::int64_t gpus =
         given.gpus ? *given.gpus : nodes * given.gpus_per_node.value_or(0);
@@ -285,19 +288,23 @@ void SetGpus(const Field& spec, const GivenAmounts& given, BatchAmounts* out) {
   if (AmountOf(given.gres, kGpu) > 0) agree("gres", AmountOf(given.gres, kGpu));
   if (given.gpus) {
     if (*given.gpus < out->nodes)
-      spec["gpus"].Fail("asks for less than one GPU on each of " + std::to_string(out->nodes) + " nodes");
+      spec["gpus"].Fail("asks for less than one GPU on each of " + std::to_string(out->nodes) +
+                        " nodes");
     agree("gpus", CeilOf(*given.gpus, out->nodes));
   }
   if (given.gpus_per_task) {
     const bool counted = spec["tasks"].present() || spec["tasksPerNode"].present() || given.gpus ||
                          spec["tresPerTask"].present();
-    if (!counted) spec["gpusPerTask"].Fail("--gpus-per-task used without either --gpus or -n/--ntasks is not allowed.");
+    if (!counted)
+      spec["gpusPerTask"].Fail(
+          "--gpus-per-task used without either --gpus or -n/--ntasks is not allowed.");
     agree("gpusPerTask", *given.gpus_per_task * out->tasks_on_node);
   }
   if (given.gpus_per_socket) {
     const std::int64_t sockets = HowCount(spec, "sockets-per-node");
     if (sockets == 0)
-      spec["gpusPerSocket"].Fail("--gpus-per-socket option requires --sockets-per-node specification");
+      spec["gpusPerSocket"].Fail(
+          "--gpus-per-socket option requires --sockets-per-node specification");
     else
       agree("gpusPerSocket", *given.gpus_per_socket * sockets);
   }
@@ -398,64 +405,7 @@ void ReadResources(const Field& spec, BatchAmounts* out) {
   }
 }
 
-// "hours:minutes:seconds", "minutes:seconds" or "minutes"; after a number of days the first part is
-// hours (sbatch(1), --time).
-std::optional<std::int64_t> Clock(const std::vector<std::string_view>& parts, bool hours_first) {
-  std::int64_t values[3] = {0, 0, 0};
-  if (parts.empty() || parts.size() > 3) return std::nullopt;
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    const auto number = ReadNumber(parts[i]);
-    if (!number || *number > 100'000'000) return std::nullopt;
-    values[i] = *number;
-  }
-  if (hours_first || parts.size() == 3) return values[0] * 3600 + values[1] * 60 + values[2];
-  return values[0] * 60 + values[1];
-}
-
 }  // namespace
-
-// The words for "no limit" are compared without regard to case.
-std::optional<std::int64_t> ParseSlurmTime(std::string_view text) {
-  std::string upper(text.substr(0, 16));
-  std::transform(upper.begin(), upper.end(), upper.begin(),
-                 [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; });
-  if (upper == "UNLIMITED" || upper == "INFINITE" || upper == "-1") return 0;
-  std::int64_t seconds = 0;
-  const std::size_t dash = text.find('-');
-  if (dash != std::string_view::npos) {
-    const auto days = ReadNumber(text.substr(0, dash));
-    if (!days || *days > 1'000'000) return std::nullopt;
-    seconds = *days * 86'400;
-    text.remove_prefix(dash + 1);
-  }
-  const auto rest = Clock(Split(text, ':'), dash != std::string_view::npos);
-  if (!rest) return std::nullopt;
-  seconds += *rest;
-  return (seconds + 59) / 60 * 60;
-}
-
-// The units are powers of 1024, with or without a trailing B or i.
-std::optional<std::int64_t> ParseSlurmMemory(std::string_view text) {
-  const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
-  const auto number = ReadNumber(text.substr(0, digits));
-  if (!number) return std::nullopt;
-  std::string suffix(text.substr(digits));
-  for (char& c : suffix) c = c >= 'a' && c <= 'z' && c != 'i' ? static_cast<char>(c - 32) : c;
-  if (suffix.size() == 2 && (suffix[1] == 'B' || suffix[1] == 'i')) suffix.pop_back();
-  int power = 2;  // Slurm's default unit is the megabyte
-  if (suffix == "K")
-    power = 1;
-  else if (suffix == "G")
-    power = 3;
-  else if (suffix == "T")
-    power = 4;
-  else if (suffix != "M" && !suffix.empty())
-    return std::nullopt;
-  std::int64_t bytes = *number;
-  for (; power > 0; --power) bytes = SaturatingMul(bytes, 1024);
-  if (bytes == kUnlimited) return std::nullopt;
-  return bytes;
-}
 
 // `resources` is read last, because it may not repeat what an option has said.
 BatchAmounts ReadBatchAmounts(const Field& spec) {

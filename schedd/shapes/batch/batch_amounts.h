@@ -11,6 +11,7 @@
 #include "schedd/model/license.h"
 #include "schedd/model/resources.h"
 #include "schedd/shapes/parts/field.h"
+#include "schedd/shapes/parts/slurm_amounts.h"
 
 namespace muster::shapes {
 
@@ -45,12 +46,5 @@ std::vector<std::int32_t> TasksOfNodes(const BatchAmounts& amounts);
 
 /// The label of flavors, machines and member clusters that names the type of their GPUs.
 inline constexpr std::string_view kGpuTypeLabel = "muster.io/gpu-type";
-
-/// "30", "30:00", "1:00:00", "1-0", "1-12:30" in seconds, rounded up to a minute as Slurm does; 0
-/// for "0", UNLIMITED and INFINITE; nothing if malformed.
-std::optional<std::int64_t> ParseSlurmTime(std::string_view text);
-
-/// "4000" (megabytes), "4G", "4GB", "4Gi" in bytes; nothing if malformed or beyond 64 bits.
-std::optional<std::int64_t> ParseSlurmMemory(std::string_view text);
 
 }  // namespace muster::shapes

@@ -1,12 +1,12 @@
-// The ops of kind BatchScript (shape_ops.h). Each node is a pod of pod set `main`, which is admitted
-// as a gang; the script runs once, in the first pod (rule B8). Components of a heterogeneous job are
-// further pod sets.
+// The ops of kind BatchScript (shape_ops.h). Each node is a pod of pod set `main`, which is
+// admitted as a gang; the script runs once, in the first pod (rule B8). Components of a
+// heterogeneous job are further pod sets.
 //
-// On a member cluster a script of one node is a Job with one pod, of several an Indexed Job that has
-// succeeded when its first pod has; a heterogeneous job is a JobSet with a replicated job for each
-// component. The Job never retries (backoffLimit 0): a script that fails is a failed job, as in
-// Slurm. Dependents are the ConfigMap with the script and, for several nodes, the headless Service
-// under whose name their hosts resolve.
+// On a member cluster a script of one node is a Job with one pod, of several an Indexed Job that
+// has succeeded when its first pod has; a heterogeneous job is a JobSet with a replicated job for
+// each component. The Job never retries (backoffLimit 0): a script that fails is a failed job, as
+// in Slurm. Dependents are the ConfigMap with the script and, for several nodes, the headless
+// Service under whose name their hosts resolve.
 //
 // The command does not name the mounted file directly, because a member cluster of local processes
 // has no mounts: it tells the pod by an environment variable where the volume is.

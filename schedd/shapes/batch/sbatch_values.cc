@@ -313,16 +313,6 @@ std::optional<std::optional<SbatchProblem>> ApplyNothing(const SbatchOption& opt
 
 }  // namespace
 
-std::optional<std::int64_t> WholeNumber(std::string_view text) {
-  std::int64_t number = 0;
-  if (text.empty() || text.size() > 12 ||
-      text.find_first_not_of("0123456789") != std::string_view::npos) {
-    return std::nullopt;
-  }
-  std::from_chars(text.data(), text.data() + text.size(), number);
-  return number;
-}
-
 std::optional<NodeRange> ParseNodeRange(std::string_view text) {
   const auto one = [](std::string_view part) -> std::optional<std::int64_t> {
     std::int64_t factor = 1;

@@ -6,11 +6,9 @@
 #include <string_view>
 
 #include "schedd/model/batch.h"
+#include "schedd/shapes/parts/slurm_amounts.h"
 
 namespace muster::shapes {
-
-/// A whole number without sign, of up to 12 digits.
-std::optional<std::int64_t> WholeNumber(std::string_view text);
 
 /// "4", "2-8", "1k"; a size list ("2-8:2", "1,2,4") is narrowed to its least and most.
 struct NodeRange {

@@ -2,8 +2,8 @@
 // (rule B29), in Slurm's notations.
 #include <charconv>
 
-#include "schedd/shapes/batch/batch_amounts.h"
 #include "schedd/shapes/config/object_readers.h"
+#include "schedd/shapes/parts/slurm_amounts.h"
 
 namespace muster::shapes {
 namespace {

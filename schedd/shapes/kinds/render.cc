@@ -11,7 +11,7 @@
 
 #include "schedd/model/member_labels.h"
 #include "schedd/model/member_queues.h"
-#include "schedd/shapes/batch/changed_spec.h"
+#include "schedd/shapes/parts/changed_spec.h"
 #include "schedd/shapes/kinds/shape_ops.h"
 #include "schedd/shapes/kinds/topology_affinity.h"
 #include "schedd/shapes/parts/metadata.h"

@@ -52,9 +52,11 @@ inline constexpr const char* kLastNumbers =
     "select coalesce((select max(id) from jobs), 0), greatest(coalesce((select max(seq) from "
     "events), 0), "
     "coalesce((select max(accept_seq) from jobs), 0))";
-/// One row for each id, in the given order; a task of an array has that of its array. It is null if the job does not exist.
+/// One row for each id, in the given order; a task of an array has that of its array. It is null if
+/// the job does not exist.
 inline constexpr const char* kReadManifests =
-    "select coalesce(j.manifest, a.manifest) from unnest($1::bigint[]) with ordinality as t (id, n) "
+    "select coalesce(j.manifest, a.manifest) from unnest($1::bigint[]) with ordinality as t (id, "
+    "n) "
     "left join jobs j on j.id = t.id left join jobs a on j.manifest is null and a.id = "
     "j.array_job_id order by t.n";
 /// How the ended tasks of these arrays ended. A record that stood for waiting tasks when it was
@@ -63,7 +65,8 @@ inline constexpr const char* kReadArrayEnds =
     "select j.array_job_id, count(*) filter (where s.state = 5), coalesce(sum(case when "
     "j.array_task_id >= 0 then 1 else (select coalesce(sum(((r ->> 1)::bigint - (r ->> 0)::bigint) "
     "/ (r ->> 2)::bigint + 1), 0) from json_array_elements(s.admission_state #> '{batch,"
-    "waitingTasks}') r) end) filter (where s.state > 5), 0)::bigint from jobs j join job_state s on "
+    "waitingTasks}') r) end) filter (where s.state > 5), 0)::bigint from jobs j join job_state s "
+    "on "
     "s.job_id = j.id where s.state in (5, 6, 7) and j.array_job_id = any ($1::bigint[]) group by 1 "
     "order by 1";
 inline constexpr const char* kReadJob = MUSTER_JOB_SELECT "where j.id = $1";

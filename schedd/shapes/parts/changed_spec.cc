@@ -1,4 +1,4 @@
-#include "schedd/shapes/batch/changed_spec.h"
+#include "schedd/shapes/parts/changed_spec.h"
 
 #include "schedd/text/lenient.h"
 

@@ -1,0 +1,64 @@
+// ServiceParts: what the use cases of SchedulerService work with: engine, store, rights, members.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "api/auth/audit_sink.h"
+#include "api/auth/rate_limiter.h"
+#include "api/service/pod_set_cache.h"
+#include "backends/backend.h"
+#include "backends/member_probe.h"
+#include "backends/member_queues.h"
+#include "schedd/engine/engine.h"
+
+namespace muster::api {
+
+/// Finds the backend that runs a cluster's attempts (Dispatcher::BackendOf).
+using BackendLookup = std::function<Backend*(const std::string& cluster)>;
+
+/// Everything must outlive it. The setters are called before the first request.
+class ServiceParts {
+ public:
+  ServiceParts(Engine& engine, Store& store, Random& random, const auth::Authorizer& authorizer,
+               BackendLookup backends)
+      : engine_(engine),
+        store_(store),
+        random_(random),
+        authorizer_(authorizer),
+        backends_(std::move(backends)) {}
+
+  /// Before the first request: the servers note requests that fail there.
+  void SetAudit(auth::AuditSink* sink) { audit_ = sink; }
+  auth::AuditSink& audit() const { return *audit_; }
+  /// Before the first request; null: no member can be added.
+  void SetProbe(MemberProbe* probe) { probe_ = probe; }
+  /// Before the first request; null: no user is limited. Must outlive the service.
+  void SetRateLimiter(auth::RateLimiter* limiter) { limiter_ = limiter; }
+  /// Before the first request; null: no member has a queue of its own.
+  void SetMemberQueues(const MemberQueues* queues) { queues_ = queues; }
+  WorldViewPtr View() const { return engine_.View(); }
+  Store& store() const { return store_; }
+  /// For questions that are about no object of the service: paths, and what somebody may do.
+  const auth::Authorizer& authorizer() const { return authorizer_; }
+
+ protected:
+  Engine& engine_;
+  Store& store_;
+  Random& random_;
+  const auth::Authorizer& authorizer_;
+  BackendLookup backends_;
+  PodSetCache pod_sets_;
+  auth::AuditSink* audit_ = &auth::NoAuditSink();
+  auth::RateLimiter* limiter_ = nullptr;
+  MemberProbe* probe_ = nullptr;
+  const MemberQueues* queues_ = nullptr;
+  std::mutex probing_;  // held while a member is probed
+  // Incarnations of the members that this process added, by name; guarded by probing_.
+  std::map<std::string, std::string> added_;
+};
+
+}  // namespace muster::api
