@@ -224,6 +224,16 @@ std::vector<std::string>* ListOf(int id, SacctOptions* out) {
   }
 }
 
+// Returns the text of an error, or "".
+std::string AddJobs(const char* list, SacctOptions* out) {
+  for (const std::string& part : SplitList(list)) {
+    const auto spec = ParseJobSpec(part);
+    if (!spec) return kSacctFatal + ("Bad job/step specified: " + part);
+    out->jobs.push_back(*spec);
+  }
+  return "";
+}
+
 // Applies one option of getopt_long; returns the text of an error, or "".
 std::string TakeOption(int id, SacctOptions* out) {
   if (bool* flag = FlagOf(id, out)) {
@@ -236,12 +246,7 @@ std::string TakeOption(int id, SacctOptions* out) {
   }
   switch (id) {
     case 'j':
-      for (const std::string& part : SplitList(optarg)) {
-        const auto spec = ParseJobSpec(part);
-        if (!spec) return kSacctFatal + ("Bad job/step specified: " + part);
-        out->jobs.push_back(*spec);
-      }
-      return "";
+      return AddJobs(optarg, out);
     case 'N':
       return AddHosts("--nodelist", optarg, &out->nodes);
     case 's':

@@ -115,12 +115,36 @@ bool InState(State wanted, State state) {
 // Marks an error that scancel prints without its name.
 constexpr char kScancelPlain[] = "\1";
 
+// The list that a filter adds to; null if the option is no such filter.
+std::vector<std::string>* FilterOf(int id, ScancelOptions* out) {
+  switch (id) {
+    case 'n':
+      return &out->names;
+    case 'p':
+      return &out->partitions;
+    case 'A':
+      return &out->accounts;
+    case 'q':
+      return &out->qos;
+    case 'R':
+      return &out->reservations;
+    case kScancelWckey:
+      return &out->wckeys;
+    default:
+      return nullptr;
+  }
+}
+
 // Applies one option of getopt_long; returns the text of an error, or "".
 std::string TakeOption(int id, ScancelOptions* out) {
   const auto add = [&](std::vector<std::string>* to) {
     for (std::string& part : SplitList(optarg)) to->push_back(std::move(part));
     out->filtered = true;
   };
+  if (auto* filter = FilterOf(id, out)) {
+    add(filter);
+    return "";
+  }
   switch (id) {
     case 'u':
       if (out->me) out->users.clear();
@@ -130,18 +154,6 @@ std::string TakeOption(int id, ScancelOptions* out) {
     case kScancelMe:
       out->users = {client::CurrentUser()};
       out->me = out->filtered = true;
-      return "";
-    case 'n':
-      add(&out->names);
-      return "";
-    case 'p':
-      add(&out->partitions);
-      return "";
-    case 'A':
-      add(&out->accounts);
-      return "";
-    case 'q':
-      add(&out->qos);
       return "";
     case 'w':
       out->filtered = true;
@@ -171,12 +183,6 @@ std::string TakeOption(int id, ScancelOptions* out) {
     case 'H':
     case kScancelAccepted:
       // There is no burst buffer, and every request goes to the daemon.
-      return "";
-    case 'R':
-      add(&out->reservations);
-      return "";
-    case kScancelWckey:
-      add(&out->wckeys);
       return "";
     case 'M':
       out->clusters = ClustersOf(optarg);

@@ -153,26 +153,31 @@ std::string WithoutJobKey(const std::string& text) {
   return text;
 }
 
+namespace {
+
+enum ScontrolOptionId : int { kScontrolJson = 256, kScontrolYaml, kScontrolAccepted };
+constexpr option kScontrolOptions[] = {{"oneliner", no_argument, nullptr, 'o'},
+                                       {"details", no_argument, nullptr, 'd'},
+                                       {"all", no_argument, nullptr, 'a'},
+                                       {"quiet", no_argument, nullptr, 'Q'},
+                                       {"verbose", no_argument, nullptr, 'v'},
+                                       {"future", no_argument, nullptr, 'F'},
+                                       {"hide", no_argument, nullptr, kScontrolAccepted},
+                                       {"local", no_argument, nullptr, kScontrolAccepted},
+                                       {"sibling", no_argument, nullptr, kScontrolAccepted},
+                                       {"federation", no_argument, nullptr, kScontrolAccepted},
+                                       {"clusters", required_argument, nullptr, 'M'},
+                                       {"cluster", required_argument, nullptr, 'M'},
+                                       {"uid", required_argument, nullptr, 'u'},
+                                       {"json", optional_argument, nullptr, kScontrolJson},
+                                       {"yaml", optional_argument, nullptr, kScontrolYaml},
+                                       {"help", no_argument, nullptr, 'h'},
+                                       {"version", no_argument, nullptr, 'V'},
+                                       {nullptr, 0, nullptr, 0}};
+
+}  // namespace
+
 int RunScontrol(int argc, char** argv) {
-  enum Id : int { kJson = 256, kYaml, kAccepted };
-  static constexpr option kOptions[] = {{"oneliner", no_argument, nullptr, 'o'},
-                                        {"details", no_argument, nullptr, 'd'},
-                                        {"all", no_argument, nullptr, 'a'},
-                                        {"quiet", no_argument, nullptr, 'Q'},
-                                        {"verbose", no_argument, nullptr, 'v'},
-                                        {"future", no_argument, nullptr, 'F'},
-                                        {"hide", no_argument, nullptr, kAccepted},
-                                        {"local", no_argument, nullptr, kAccepted},
-                                        {"sibling", no_argument, nullptr, kAccepted},
-                                        {"federation", no_argument, nullptr, kAccepted},
-                                        {"clusters", required_argument, nullptr, 'M'},
-                                        {"cluster", required_argument, nullptr, 'M'},
-                                        {"uid", required_argument, nullptr, 'u'},
-                                        {"json", optional_argument, nullptr, kJson},
-                                        {"yaml", optional_argument, nullptr, kYaml},
-                                        {"help", no_argument, nullptr, 'h'},
-                                        {"version", no_argument, nullptr, 'V'},
-                                        {nullptr, 0, nullptr, 0}};
   ScontrolOptions options;
   Words words;
   optind = 0;
@@ -180,7 +185,7 @@ int RunScontrol(int argc, char** argv) {
   int id = 0;
   // '-': options may stand behind the keyword too ("show job 12 -o"); getopt_long returns each
   // other word as option 1.
-  while ((id = ::getopt_long(argc, argv, "-odaQhVvFM:u:", kOptions, nullptr)) != -1) {
+  while ((id = ::getopt_long(argc, argv, "-odaQhVvFM:u:", kScontrolOptions, nullptr)) != -1) {
     switch (id) {
       case 1:
         words.emplace_back(optarg);
@@ -197,10 +202,10 @@ int RunScontrol(int argc, char** argv) {
       case 'u':
         return Fail(kScontrol,
                     "--uid: not supported by this version; set MUSTER_AS to act as another user");
-      case kJson:
+      case kScontrolJson:
         options.json = true;
         break;
-      case kYaml:
+      case kScontrolYaml:
         options.yaml = true;
         break;
       case 'h':
@@ -211,7 +216,7 @@ int RunScontrol(int argc, char** argv) {
       case 'a':
       case 'v':
       case 'F':
-      case kAccepted:
+      case kScontrolAccepted:
         // Everything is always shown, and there is no federation.
         break;
       default:

@@ -160,30 +160,31 @@ int ShowStats(const SstatOptions& options) {
   return exit;
 }
 
+enum SstatOptionId : int { kSstatNoConvert = 256, kSstatUsage };
+constexpr option kSstatOptions[] = {{"jobs", required_argument, nullptr, 'j'},
+                                    {"allsteps", no_argument, nullptr, 'a'},
+                                    {"format", required_argument, nullptr, 'o'},
+                                    {"helpformat", no_argument, nullptr, 'e'},
+                                    {"fields", required_argument, nullptr, 'o'},
+                                    {"noheader", no_argument, nullptr, 'n'},
+                                    {"parsable", no_argument, nullptr, 'p'},
+                                    {"parsable2", no_argument, nullptr, 'P'},
+                                    {"pidformat", no_argument, nullptr, 'i'},
+                                    {"noconvert", no_argument, nullptr, kSstatNoConvert},
+                                    {"verbose", no_argument, nullptr, 'v'},
+                                    {"help", no_argument, nullptr, 'h'},
+                                    {"usage", no_argument, nullptr, kSstatUsage},
+                                    {"version", no_argument, nullptr, 'V'},
+                                    {nullptr, 0, nullptr, 0}};
+
 }  // namespace
 
 int RunSstat(int argc, char** argv) {
-  enum Id : int { kNoConvert = 256, kUsage };
-  static constexpr option kOptions[] = {{"jobs", required_argument, nullptr, 'j'},
-                                        {"allsteps", no_argument, nullptr, 'a'},
-                                        {"format", required_argument, nullptr, 'o'},
-                                        {"helpformat", no_argument, nullptr, 'e'},
-                                        {"fields", required_argument, nullptr, 'o'},
-                                        {"noheader", no_argument, nullptr, 'n'},
-                                        {"parsable", no_argument, nullptr, 'p'},
-                                        {"parsable2", no_argument, nullptr, 'P'},
-                                        {"pidformat", no_argument, nullptr, 'i'},
-                                        {"noconvert", no_argument, nullptr, kNoConvert},
-                                        {"verbose", no_argument, nullptr, 'v'},
-                                        {"help", no_argument, nullptr, 'h'},
-                                        {"usage", no_argument, nullptr, kUsage},
-                                        {"version", no_argument, nullptr, 'V'},
-                                        {nullptr, 0, nullptr, 0}};
   SstatOptions options;
   optind = 0;
   opterr = 1;
   int id = 0;
-  while ((id = ::getopt_long(argc, argv, "j:ao:enpPivhV", kOptions, nullptr)) != -1) {
+  while ((id = ::getopt_long(argc, argv, "j:ao:enpPivhV", kSstatOptions, nullptr)) != -1) {
     switch (id) {
       case 'j':
         for (const std::string& part : SplitList(optarg)) {
@@ -215,13 +216,13 @@ int RunSstat(int argc, char** argv) {
       case 'i':
         options.pids = true;
         break;
-      case kNoConvert:
+      case kSstatNoConvert:
         options.no_convert = true;
         break;
       case 'v':
         break;
       case 'h':
-      case kUsage:
+      case kSstatUsage:
         return WriteOut(kSstatHelpText), 0;
       case 'V':
         return WriteOut(kVersionLine), 0;

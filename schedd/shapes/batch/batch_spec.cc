@@ -17,6 +17,9 @@
 namespace muster::shapes {
 namespace {
 
+constexpr std::size_t kPathBytes = 4096;
+constexpr std::size_t kTextBytes = 1024;
+
 constexpr std::int64_t kMinutesMax = 100'000'000;
 
 // A text that is shown in a table or used as a path: one line without control characters.
@@ -177,12 +180,40 @@ void CheckScript(const Field& script) {
                                              : words.error().fields[0].message);
 }
 
+// The working directory, the files of the streams, and how they are opened.
+void ReadFiles(const Field& spec, BatchSpec* read) {
+  read->work_dir = ReadLine(spec["workDir"], kPathBytes);
+  if (!read->work_dir.empty() && read->work_dir[0] != '/')
+    spec["workDir"].Fail("must be an absolute path");
+  read->output = ReadLine(spec["output"], kPathBytes);
+  read->error = ReadLine(spec["error"], kPathBytes);
+  read->input = ReadLine(spec["input"], kPathBytes);
+  read->open_mode = spec["openMode"].StringOr("");
+  if (read->open_mode == "a") read->open_mode = "append";
+  if (read->open_mode == "t") read->open_mode = "truncate";
+  if (!read->open_mode.empty() && read->open_mode != "append" && read->open_mode != "truncate") {
+    spec["openMode"].Fail("Invalid --open-mode specification");
+  }
+}
+
+// What is sent before the end: a signal, mails.
+void ReadNotices(const Field& spec, BatchSpec* read) {
+  if (const auto signal = spec["signal"].String(); signal && !signal->empty()) {
+    const auto warning = ParseWarningSignal(*signal);
+    if (!warning) spec["signal"].Fail("Invalid --signal specification");
+    read->warning = warning.value_or(WarningSignal{});
+  }
+  if (const auto mail = spec["mailType"].String(); mail && !mail->empty()) {
+    const auto events = ParseMailEvents(*mail);
+    if (!events) spec["mailType"].Fail("Invalid --mail-type specification");
+    read->mail_events = events.value_or(0);
+  }
+}
+
 }  // namespace
 
 // The order of the reads is the order in which problems are reported.
 BatchSpec ReadBatchSpec(const Field& spec) {
-  constexpr std::size_t kPathBytes = 4096;
-  constexpr std::size_t kTextBytes = 1024;
   spec.OnlyMembers(
       {"script",         "jobName",       "command",       "account",        "nodes",
        "tasks",          "tasksPerNode",  "tasksPerCore",  "tasksPerSocket", "tasksPerGpu",
@@ -204,18 +235,7 @@ BatchSpec ReadBatchSpec(const Field& spec) {
   if (read.job_name.empty()) read.job_name = BaseName(read.command);
   if (read.job_name.empty()) read.job_name = "sbatch";
   read.account = ReadLine(spec["account"], kTextBytes);
-  read.work_dir = ReadLine(spec["workDir"], kPathBytes);
-  if (!read.work_dir.empty() && read.work_dir[0] != '/')
-    spec["workDir"].Fail("must be an absolute path");
-  read.output = ReadLine(spec["output"], kPathBytes);
-  read.error = ReadLine(spec["error"], kPathBytes);
-  read.input = ReadLine(spec["input"], kPathBytes);
-  read.open_mode = spec["openMode"].StringOr("");
-  if (read.open_mode == "a") read.open_mode = "append";
-  if (read.open_mode == "t") read.open_mode = "truncate";
-  if (!read.open_mode.empty() && read.open_mode != "append" && read.open_mode != "truncate") {
-    spec["openMode"].Fail("Invalid --open-mode specification");
-  }
+  ReadFiles(spec, &read);
   read.comment = ReadLine(spec["comment"], kTextBytes);
   (void)ReadLine(spec["submitHost"], kTextBytes);
   read.time_limit_s = ReadTimeLimit(spec["timeLimit"], "time");
@@ -232,16 +252,7 @@ BatchSpec ReadBatchSpec(const Field& spec) {
   read.submit_line = std::string(spec["submitLine"].StringOr(""));
   read.umask = ReadUmask(spec["umask"]);
   CheckLimits(spec["limits"]);
-  if (const auto signal = spec["signal"].String(); signal && !signal->empty()) {
-    const auto warning = ParseWarningSignal(*signal);
-    if (!warning) spec["signal"].Fail("Invalid --signal specification");
-    read.warning = warning.value_or(WarningSignal{});
-  }
-  if (const auto mail = spec["mailType"].String(); mail && !mail->empty()) {
-    const auto events = ParseMailEvents(*mail);
-    if (!events) spec["mailType"].Fail("Invalid --mail-type specification");
-    read.mail_events = events.value_or(0);
-  }
+  ReadNotices(spec, &read);
   ReadHow(spec["how"], &read);
   ReadShown(spec, &read);
   ReadState(spec, &read);
