@@ -43,6 +43,8 @@ class BackendFactory {
   virtual bool keeps_records() const { return true; }
   /// Processes of its attempts can be sent signals, and lines for their output.
   virtual bool takes_signals() const { return false; }
+  /// Its attempts are processes, which do something at a signal and have an output.
+  virtual bool runs_processes() const { return false; }
   /// Work that prints `first`, waits for Go, prints `then` and succeeds.
   virtual Work Waiting(const std::string& first, const std::string& then) = 0;
   virtual void Go(Backend& backend, const DispatchKey& key) = 0;
@@ -80,6 +82,7 @@ class LocalFactory : public BackendFactory {
   bool keeps_state() const override { return true; }
   bool keeps_logs() const override { return true; }
   bool takes_signals() const override { return true; }
+  bool runs_processes() const override { return true; }
   Work Waiting(const std::string& first, const std::string& then) override {
     const std::string go = directory_.path() + "/go";
     return {"echo " + first + "; " + UntilExists(go) + "; echo " + then, ""};
@@ -125,6 +128,7 @@ class SimulatedFactory final : public BackendFactory {
   std::unique_ptr<Backend> MakeLasting() override { return MakeRunning(3'600'000); }
   bool keeps_state() const override { return false; }
   bool keeps_logs() const override { return false; }
+  bool takes_signals() const override { return true; }
   Work Waiting(const std::string&, const std::string&) override { return kLasting; }
   void Go(Backend&, const DispatchKey&) override {}
 
@@ -474,6 +478,17 @@ TEST_P(BackendContract, Signal_AndNotify_ReachWhatRuns_AndNothingElse) {
   EXPECT_EQ(Signal(*backend_, key, to_all).error().code, absent);
   EXPECT_EQ(Notify(*backend_, key, "hello").error().code, absent);
   if (!factory_->takes_signals()) return;
+  if (!factory_->runs_processes()) {
+    ASSERT_TRUE(Ensure(*backend_, JobOf(key, kLasting, kSuspended), true).ok());
+    EXPECT_EQ(Signal(*backend_, key, to_all).error().code, Code::kNotFound);
+    ASSERT_TRUE(Ensure(*backend_, JobOf(key, kLasting)).ok());
+    EXPECT_TRUE(Signal(*backend_, key, to_all).ok());
+    EXPECT_TRUE(Notify(*backend_, key, "hello").ok());
+    sink_.AwaitEnd(key);
+    EXPECT_EQ(Signal(*backend_, key, to_all).error().code, Code::kNotFound);
+    EXPECT_EQ(Notify(*backend_, key, "hello").error().code, Code::kNotFound);
+    return;
+  }
   // The annotation makes it a batch script, whose shell can be told apart.
   const Work traps{"trap 'echo got; exit 5' USR1; echo ready; while :; do sleep 0.05; done",
                    R"("muster.io/batch":"true")"};

@@ -24,11 +24,14 @@ class Cells:
 
 
 class World:
-    """Teams with what the cells name: jobs, a ConfigMap, a Secret."""
+    """Teams with what the cells name: jobs, one of them a batch script, a ConfigMap, a Secret."""
 
     def __init__(self, server=None, way="tcp"):
         self.teams = Teams(server, way)
         self.ran = {"own_ran": self.teams.ran(OWN, "team-a")["id"], "mate_ran": self.teams.ran(SECOND, "team-a")["id"]}
+        status, told = self.teams.ask(SECOND, "POST", "/v1/namespaces/team-a/jobs", {"script": "#!/bin/sh\ntrue\n", "queue": "main", "hold": True})
+        assert status == 201, told
+        self.ran["mate_script"] = told["id"]
         secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "kept", "namespace": "team-a"}, "stringData": {"a": "b"}}
         for path, body in (("/api/v1/namespaces/team-a/configmaps", config_map("given")), ("/api/v1/namespaces/team-a/secrets", secret),
                            ("/apis/kueue.x-k8s.io/v1beta1/namespaces/team-a/localqueues", local_queue("default"))):

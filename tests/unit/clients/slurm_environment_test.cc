@@ -227,6 +227,7 @@ TEST_F(SlurmEnvironment, SbatchTakesEachVariableAsItsOption) {
   const Case kCases[] = {
       {"SBATCH_ACCOUNT", "acc", "account", R"("acc")"},
       {"SBATCH_ARRAY_INX", "0-3", "array", R"("0-3")"},
+      {"SBATCH_BATCH", "fast", "how", R"({"batch":"fast"})"},
       {"SBATCH_CLUSTERS", "east", "cluster", R"("east")"},
       {"SBATCH_ACCTG_FREQ", "30", "how", R"({"acctg-freq":"30"})"},
       {"SBATCH_CONSOLIDATE_SEGMENTS", "", "how", R"({"consolidate-segments":"yes"})"},
