@@ -182,6 +182,10 @@ std::string_view SlurmReason(const JobRow& row) {
     return row.extra->held_by_admin || row.reason == "HeldByAdmin" ? "JobHeldAdmin" : "JobHeldUser";
   if (row.state == State::kTimeout) return "TimeLimit";
   if (row.state == State::kOutOfMemory) return "OutOfMemory";
+  // Slurm's mark of a script that could not start, which the members set.
+  constexpr std::int32_t kScriptNotStarted = 53;
+  if (row.state == State::kFailed && row.exit_signal == kScriptNotStarted)
+    return "JobLaunchFailure";
   for (const ReasonWord& word : kReasons) {
     if (word.ours == row.reason) return word.slurm;
   }

@@ -81,6 +81,17 @@ constexpr FieldSentence kSentences[] = {
     {"resources", "Requested node configuration is not available"},
 };
 
+// Of several partitions the one that the refusal names in quotes, else all as given.
+std::string UnknownPartition(const client::Failure& failure, const std::string& given) {
+  if (given.empty()) return "(default)";
+  for (const FieldError& error : failure.fields) {
+    for (const std::string& one : SplitList(given)) {
+      if (error.message.find('"' + one + '"') != std::string::npos) return one;
+    }
+  }
+  return given;
+}
+
 // Prints the server's refusal in the sentences that users and tools know (rule B14); the wrong
 // field decides which. With -v the server's own sentence is printed too.
 int ReportRefusal(const client::Failure& failure, const SbatchOptions& options) {
@@ -95,8 +106,8 @@ int ReportRefusal(const client::Failure& failure, const SbatchOptions& options) 
   if (failure.kind != client::Failure::Kind::kRefused || failure.status == 503) {
     text = failed + FailureText(failure);
   } else if (Mentions(failure, "queue")) {
-    const std::string partition = given("queue");
-    text = "invalid partition specified: " + (partition.empty() ? "(default)" : partition) + "\n" +
+    const std::string partition = UnknownPartition(failure, given("queue"));
+    text = "invalid partition specified: " + partition + "\n" +
            failed + "Invalid partition name specified";
   } else if (Mentions(failure, "cluster")) {
     text = "No cluster '" + given("cluster") + "' known by database.\n'" + given("cluster") +
@@ -104,7 +115,9 @@ int ReportRefusal(const client::Failure& failure, const SbatchOptions& options) 
            "clusters' to see available clusters.";
   } else {
     for (const auto& [field, sentence] : kSentences) {
-      if (text.empty() && Mentions(failure, field)) text = failed + sentence;
+      // sbatch says nothing of the submission when generic resources are wrong.
+      const bool bare = std::string_view(field) == "gres";
+      if (text.empty() && Mentions(failure, field)) text = (bare ? "" : failed) + sentence;
     }
     const bool never_fits = Mentions(failure, "resources");
     if (never_fits && failure.detail.find("memory") != std::string::npos)
@@ -227,8 +240,9 @@ std::optional<OptionError> Gather(const std::vector<std::string>& words, SbatchO
   const std::vector<std::string> operands(
       words.begin() + static_cast<std::ptrdiff_t>(operand), words.end());
   if (auto error = ReadScript(*options, operands, script)) return error;
+  const std::string file = operands.empty() ? "" : operands.front();
   SbatchOptions of_environment, of_script;
-  if (auto error = ApplyDirectives(script->text, &of_script)) return error;
+  if (auto error = ApplyDirectives(script->text, file, &of_script)) return error;
   if (auto error = ApplyEnvironment(client::ProcessEnv, &of_environment)) return error;
   OverlayOptions(std::move(of_environment), options);
   OverlayOptions(std::move(of_script), options);

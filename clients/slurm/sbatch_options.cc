@@ -45,12 +45,14 @@ std::optional<OptionError> ApplyWords(const std::vector<std::string>& words, Sba
   return std::nullopt;
 }
 
-std::optional<OptionError> ApplyDirectives(const std::string& script, SbatchOptions* options) {
+std::optional<OptionError> ApplyDirectives(const std::string& script, const std::string& path,
+                                          SbatchOptions* options) {
   const Result<std::vector<std::string>> words = shapes::DirectiveWords(script);
   if (!words.ok()) {
     const std::string& why = words.error().fields.empty() ? words.error().detail
                                                           : words.error().fields[0].message;
-    return OptionError{"fatal: " + why, kExitRefused};
+    const bool of_line = why.starts_with("line ") && !path.empty();
+    return OptionError{"fatal: " + (of_line ? path + ": " : "") + why, kExitRefused};
   }
   if (const auto problem = shapes::ReadDirectiveWords(*words, options))
     return FromProblem(*problem);

@@ -34,8 +34,9 @@ OptionError FromProblem(const shapes::SbatchProblem& problem);
 /// of a heterogeneous job.
 std::optional<OptionError> ApplyWords(const std::vector<std::string>& words, SbatchOptions* options,
                                       std::size_t* operand);
-/// Applies the script's #SBATCH lines.
-std::optional<OptionError> ApplyDirectives(const std::string& script, SbatchOptions* options);
+/// Applies the script's #SBATCH lines; refusals of a line begin with the script's `path`, if any.
+std::optional<OptionError> ApplyDirectives(const std::string& script, const std::string& path,
+                                          SbatchOptions* options);
 /// Applies SBATCH_* variables. A variable whose option is refused is refused by its own name.
 std::optional<OptionError> ApplyEnvironment(const client::EnvLookup& env, SbatchOptions* options);
 

@@ -4,6 +4,8 @@
 // (SqueueText).
 #include "clients/slurm/scontrol_show.h"
 
+#include <algorithm>
+
 #include "clients/lib/visible_text.h"
 #include "clients/slurm/command.h"
 #include "clients/slurm/hostlist.h"
@@ -97,6 +99,14 @@ std::string NodesText(const JobRow& row) {
   return std::to_string(nodes) + (range ? "-" + std::to_string(row.max_nodes) : "");
 }
 
+// What an option says how the job runs; "" if it was not given.
+std::string HowValue(const JobExtra& extra, std::string_view option) {
+  for (const auto& [name, value] : extra.how) {
+    if (name == option) return std::string(value);
+  }
+  return "";
+}
+
 // The lines from Partition to MinCPUsNode.
 void AddNodesAndResources(const JobRow& row, const ShowContext& context, Record* out) {
   const JobExtra& extra = *row.extra;
@@ -123,10 +133,12 @@ void AddNodesAndResources(const JobRow& row, const ShowContext& context, Record*
   const bool per_cpu = extra.memory_per_cpu_mb != 0;
   const std::int64_t per_node_cpus = (row.cpus_per_task > 0 ? row.cpus_per_task : 1) *
                                      (extra.tasks_per_node > 0 ? extra.tasks_per_node : 1);
+  const std::int64_t least_cpus = ParseCount(HowValue(extra, "mincpus")).value_or(0);
+  const std::string disk = HowValue(extra, "tmp");
   out->Line()
-      .Add("MinCPUsNode", std::to_string(per_node_cpus))
+      .Add("MinCPUsNode", std::to_string(std::max<std::int64_t>(per_node_cpus, least_cpus)))
       .Add(per_cpu ? "MinMemoryCPU" : "MinMemoryNode", SqueueText("MinMemory", row, context))
-      .Add("MinTmpDiskNode", "0");
+      .Add("MinTmpDiskNode", disk.empty() ? "0" : ParseCount(disk) ? disk + "M" : disk);
 }
 
 // The first line: ids and the name.
@@ -153,8 +165,14 @@ std::string MailTypes(std::int64_t events) {
       "INVALID_DEPEND", "TIME_LIMIT", "TIME_LIMIT_90", "TIME_LIMIT_80",
       "TIME_LIMIT_50",  "STAGE_OUT",  "ARRAY_TASKS"};
   std::string out;
-  for (std::size_t bit = 0; bit < std::size(kMailNames); ++bit) {
+  // scontrol names the invalid dependency first.
+  static constexpr std::size_t kFirst = 4;
+  const auto add = [&](std::size_t bit) {
     if ((events >> bit & 1) != 0) out += (out.empty() ? "" : ",") + std::string(kMailNames[bit]);
+  };
+  add(kFirst);
+  for (std::size_t bit = 0; bit < std::size(kMailNames); ++bit) {
+    if (bit != kFirst) add(bit);
   }
   return out;
 }
@@ -172,6 +190,11 @@ std::string HowKey(std::string_view option) {
     upper = false;
   }
   return out;
+}
+
+// Options that the lines above show as fields, and the umask, which scontrol does not show.
+bool HasOwnField(std::string_view option) {
+  return option == "requeue" || option == "umask" || option == "mincpus" || option == "tmp";
 }
 
 }  // namespace
@@ -225,7 +248,9 @@ std::string ShowJob(const JobRow& row, const ShowContext& context) {
         .Add("MailUser", extra.mail_user.empty() ? row.user : extra.mail_user)
         .Add("MailType", extra.mail_events == 0 ? "NONE" : MailTypes(extra.mail_events));
   }
-  for (const auto& [option, value] : extra.how) out.Line().Add(HowKey(option), value);
+  for (const auto& [option, value] : extra.how) {
+    if (!HasOwnField(option)) out.Line().Add(HowKey(option), value);
+  }
   return out.Finish();
 }
 

@@ -43,6 +43,9 @@ constexpr std::int64_t kFirstBackoffMs = 10'000, kLongestBackoffMs = 300'000;
 // How often processes are counted if no control group bounds them.
 constexpr std::int64_t kGuardEveryMs = 200;
 constexpr std::size_t kPumpBytes = 64 << 10;
+// Slurm's mark of a batch script that could not start, for instance without its output's directory:
+// it ends with 0:53. No container that ran is reported with it, unless that signal ended it.
+constexpr int kScriptNotStarted = 53;
 
 // False once no process of the pod is left, because the supervisor adopts every orphan below it.
 bool HasChildren() {
@@ -197,7 +200,7 @@ void PodRunner::Start(Container* container) {
   if (!problem.empty()) {
     container->log.Write("[muster: " + problem + "]\n");
     container->out_of_memory = false;
-    Conclude(container, 128, 0,
+    Conclude(container, 128, pod_.batch ? kScriptNotStarted : 0,
              "container " + container->spec.name + " could not start: " + problem);
     return;
   }

@@ -57,6 +57,7 @@ class Waiting {
     if (!quiet_) std::fprintf(stderr, "%s: %s\n", command_, text.c_str());
   }
   std::string Path() const { return client::JobPath(std::to_string(job_)); }
+  void PrintRefusal(const client::Failure& failure, const json::object& body) const;
   void Cancel();
   bool Ended(const client::JobView& view) const;
   bool Accept(int fd, Allocation* out);
@@ -78,13 +79,32 @@ bool Waiting::Submit(const json::object& body, const std::string& ns) {
   const client::Outcome<json::value> answer =
       api_->Send({"POST", target, json::serialize(body), client::NewIdempotencyKey()});
   if (!answer.ok()) {
-    PrintError(command_, "Unable to allocate resources: " + FailureText(answer.failure()));
+    PrintRefusal(answer.failure(), body);
     return false;
   }
   if (answer->is_object()) job_ = client::MemberNumber(answer->get_object(), "id");
   if (job_ > 0) return true;
   PrintError(command_, "Unable to allocate resources: the server's answer names no job");
   return false;
+}
+
+// The server's refusal; of a partition in the words that tools know.
+void Waiting::PrintRefusal(const client::Failure& failure, const json::object& body) const {
+  const std::string failed = std::string_view(command_) == "salloc"
+                                 ? "Job submit/allocate failed: "
+                                 : "Unable to allocate resources: ";
+  const json::value* given = body.if_contains("queue");
+  for (const FieldError& error : failure.fields) {
+    const std::size_t dot = error.field.rfind('.');
+    if (error.field.substr(dot == std::string::npos ? 0 : dot + 1) != "queue") continue;
+    const std::string partition = given != nullptr && given->is_string()
+                                      ? std::string(std::string_view(given->get_string()))
+                                      : "(default)";
+    PrintError(command_, "invalid partition specified: " + partition);
+    PrintError(command_, failed + "Invalid partition name specified");
+    return;
+  }
+  PrintError(command_, failed + FailureText(failure));
 }
 
 void Waiting::Cancel() { (void)api_->Send({"DELETE", Path()}); }

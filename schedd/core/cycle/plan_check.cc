@@ -19,6 +19,7 @@
 #include "schedd/core/member/member_fit.h"
 #include "schedd/core/queue/gates.h"
 #include "schedd/model/admission_lifecycle.h"
+#include "schedd/model/license.h"
 #include "schedd/model/requests.h"
 
 namespace muster::core {
@@ -385,7 +386,7 @@ class Checker {
   }
 
   // Resources that the member does not declare are not limited for cpu and memory, and absent for
-  // all else.
+  // all else. Licences are of no member: quota alone counts them.
   void TakeRoom(const JobRecord& job, const Admission& admission, const MemberCluster& member,
                 ResourceList* free) {
     if (!job.pod_sets) return;
@@ -393,7 +394,7 @@ class Checker {
     taken_.emplace_back(member.name, total);
     if (room_) room_->Take(member.name, total);
     for (const auto& [resource, amount] : total) {
-      if (amount == 0) continue;
+      if (amount == 0 || IsLicense(resource)) continue;
       // cpu and memory are not limited on a member that does not declare them.
       bool declared = false;
       for (const auto& entry : member.allocatable) declared |= entry.resource == resource;

@@ -37,10 +37,11 @@ std::optional<Error> CheckScript(std::string_view script) {
 
 bool IsBlank(char c) { return c == ' ' || c == '\t' || c == '\v' || c == '\f' || c == '\r'; }
 
-// Appends the words of one directive; false for an unmatched quote. As in sbatch, a backslash
+// Appends the words of one directive; false for an unmatched quote, which
+// becomes `*open`. As in sbatch, a backslash
 // escapes the next character inside quotes too, and an unquoted '#' ends the line even inside a
 // word.
-bool SplitWords(std::string_view line, std::vector<std::string>* words) {
+bool SplitWords(std::string_view line, std::vector<std::string>* words, char* open) {
   std::string word;
   bool in_word = false;
   char quote = 0;
@@ -70,6 +71,7 @@ bool SplitWords(std::string_view line, std::vector<std::string>* words) {
     }
   }
   if (in_word) words->push_back(std::move(word));
+  *open = quote;
   return quote == 0;
 }
 
@@ -100,8 +102,10 @@ Result<std::vector<std::string>> DirectiveWords(std::string_view script) {
     } else if (IsCommand(line)) {
       break;
     }
-    if (!SplitWords(rest, &words)) {
-      return InvalidField("script", "line " + std::to_string(number) + " has an unmatched quote");
+    char open = 0;
+    if (!SplitWords(rest, &words, &open)) {
+      return InvalidField("script", "line " + std::to_string(number) + ": Unmatched `" +
+                                        std::string(1, open) + "` in [" + std::string(rest) + "]");
     }
   }
   return words;

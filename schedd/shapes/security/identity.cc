@@ -17,11 +17,12 @@ namespace {
 constexpr std::string_view kOurDomain = "muster.io";
 
 // Annotations of a job: where it may run (job_placement.h), and what a simulation and the simulated
-// members read (schedd/simulate/scenario.h, backends/simulated).
-constexpr std::array<std::string_view, 8> kJobAnnotations = {
+// members read (schedd/simulate/scenario.h, backends/simulated). The partitions that a batch script
+// may choose from are names of queues, which the service checks one by one.
+constexpr std::array<std::string_view, 9> kJobAnnotations = {
     "muster.io/placement",         "muster.io/cluster",        "muster.io/datasets",
     "muster.io/datasets-required", "muster.io/checkpointable", "muster.io/arrival",
-    "muster.io/run-time",          "muster.io/run-time-ms",
+    "muster.io/run-time",          "muster.io/run-time-ms",  "muster.io/partitions",
 };
 // Annotations of a pod template: the files of its streams on members of processes (batch_script.cc
 // writes the same). They are opened as the job's own user.
@@ -125,6 +126,8 @@ void CheckIdentity(const Field& manifest, std::string_view kind, const TenantPla
   const Field metadata = manifest["metadata"];
   CheckReservedLabels(metadata["labels"]);
   CheckReservedAnnotations(metadata["annotations"], false);
+  const Field partitions = metadata["annotations"].Named("muster.io/partitions");
+  if (partitions.present() && kind != "BatchScript") partitions.Fail("is for batch scripts only");
   VisitPodTemplates(manifest, kind, [&](const Field& pod_template) {
     const Field spec = PodSpecOf(pod_template);
     CheckTemplateMetadata(pod_template["metadata"], place);

@@ -66,7 +66,7 @@ def comparable(text, ids, place):
     """Without what may differ: ids, times, host names, directories. What they were replaced with has no blanks around it to align it."""
     text = text.replace(place, "DIR")
     for one in ids:
-        text = re.sub(rf" *(?<![0-9]){one}(?![0-9])", lambda match: " ID" if match.group()[0] == " " else "ID", text)
+        text = re.sub(rf" *(?<![0-9])0*{one}(?![0-9])", lambda match: " ID" if match.group()[0] == " " else "ID", text)
     text = re.sub(r"(\bID[^\s|]*) {2,}", r"\1 ", text)
     text = re.sub(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d", "TIME", text)
     text = re.sub(r"slurmstepd-n[12]:", "slurmstepd:", text)  # two slurmd of one machine are told apart so

@@ -118,6 +118,17 @@ TEST_F(PlanCheckTest, LimitViolations_AreSeenAtEveryNode) {
               Contains("job 2 takes q to 6m cpu of flavor default where 4m is the most"));
 }
 
+TEST_F(PlanCheckTest, Licences_AreOfNoMember) {
+  World world;
+  world.Queue("q", "team", {{"default", "cpu", 8}, {"default", "license/matlab", 4}});
+  world.Flavor("default").Member("east", {{"cpu", 30}}).any_flavor = true;
+  world.Submit("q", 1, {{"cpu", 1}, {"license/matlab", 1}});
+  const Snapshot snapshot = world.Take();
+  const Plan plan = Decide(snapshot, Input());
+  ASSERT_EQ(plan.admits.size(), 1u);
+  EXPECT_THAT(CheckPlan(snapshot, plan), IsEmpty());
+}
+
 TEST_F(PlanCheckTest, ShrinkByAnAdministrator_IsNotThePlansFault) {
   auto usage = world_.EmptyUsage();
   const auto& tree = usage.tree();

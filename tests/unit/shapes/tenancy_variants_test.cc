@@ -183,6 +183,12 @@ TEST(Identity, KeysOfMusterAreReserved_ButForThoseThatAreMeantForUsers) {
                      "muster.io/checkpointable: 'true', muster.io/run-time: 1h, "
                      "muster.io/run-time-ms: '1', muster.io/arrival: '0'}"),
             "");
+  EXPECT_EQ(metadata("annotations: {muster.io/partitions: 'a,b'}"),
+            "metadata.annotations[muster.io/partitions]");
+  EXPECT_EQ(IdentityProblems("{kind: BatchScript, metadata: {annotations: "
+                             "{muster.io/partitions: 'a,b'}}, spec: {}}",
+                             none),
+            "");
   EXPECT_EQ(metadata("annotations: {muster.io/clusters: a}"),
             "metadata.annotations[muster.io/clusters]");
   EXPECT_EQ(metadata("annotations: {muster.io/stdin-path: /etc/shadow}"),
