@@ -170,6 +170,11 @@ std::optional<OptionError> JobEnvironment(const SbatchOptions& options,
     return found == options.client.end() ? std::nullopt : std::optional(found->second);
   };
   const std::optional<std::string> list = value("export");
+  // srun in the job reads how the job itself was given its environment.
+  const auto tell = [&](bool login) {
+    if (list) (*out)["SLURM_EXPORT_ENV"] = *list;
+    if (login) (*out)["SLURM_GET_USER_ENV"] = "1";
+  };
   if (const auto file = value("export-file")) {
     // A number is an open file descriptor.
     const auto number = ParseCount(*file);
@@ -181,10 +186,12 @@ std::optional<OptionError> JobEnvironment(const SbatchOptions& options,
     if (!read)
       return OptionError{"Could not open user environment file " + *file, kExitRefused};
     *out = EntriesOf(text);
+    tell(false);
     return std::nullopt;
   }
   *out = ExportedEnvironment(list, environment);
   const auto login = value("get-user-env");
+  tell(login || list == "NONE");
   if (!login && list != "NONE") return std::nullopt;
   const int seconds = LoginSecondsOf(login.value_or(""));
   if (seconds < 0) return OptionError{"Invalid --get-user-env specification"};

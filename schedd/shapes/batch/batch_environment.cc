@@ -106,6 +106,7 @@ void SetIdentity(const JobRecord& job, const BatchSpec& spec, const json::object
   if (!spec.work_dir.empty()) env->Set("SLURM_SUBMIT_DIR", spec.work_dir);
   if (const json::string* host = FindText(manifest_spec, "submitHost"))
     env->Set("SLURM_SUBMIT_HOST", std::string_view(*host));
+  if (!spec.allocation_only) env->Set("ENVIRONMENT", "BATCH");
   if (job.attempt > 1) env->Set("SLURM_RESTART_COUNT", job.attempt - 1);
   if (job.account) env->Set("SLURM_JOB_UID", std::int64_t{*job.account});
   if (!spec.reservation.empty()) env->Set("SLURM_JOB_RESERVATION", spec.reservation);
@@ -193,8 +194,6 @@ void SetAsked(const json::object& asked, const BatchAmounts& amounts, Environmen
   SetIfAsked(asked, "gpusPerSocket", "SLURM_GPUS_PER_SOCKET", env);
   if (amounts.gpus == 0) return;
   env->Set("SLURM_GPUS_ON_NODE", amounts.gpus);
-  if (!asked.contains("gpusPerNode") && asked.contains("gres"))
-    env->Set("SLURM_GPUS_PER_NODE", amounts.gpus);
 }
 
 // Options that are kept by name and have a variable.
@@ -275,6 +274,14 @@ void SetArray(const JobRecord& job, Environment* env) {
   env->Set("SLURM_ARRAY_TASK_STEP", tasks.empty() ? 1 : tasks.front().first - first);
 }
 
+// What says which step, array task, component or restart the submitter itself was: it is not true
+// of the job, and processes of steps are found by SLURM_STEP_ID.
+bool IsOfSubmitter(std::string_view name) {
+  return name.starts_with("SLURM_STEP") || name.starts_with("SLURM_ARRAY_") ||
+         name.starts_with("SLURM_HET_") || name.find("_HET_GROUP_") != std::string_view::npos ||
+         name == "SLURM_RESTART_COUNT";
+}
+
 }  // namespace
 
 // A number between '%' and the letter pads numbers with zeros; '%%' is a percent sign; an unknown
@@ -348,7 +355,7 @@ json::array BatchEnvironment(const JobRecord& job, const json::object& spec, con
                              std::size_t component) {
   Environment env;
   for (const auto& variable : ObjectOrEmpty(spec, "environment")) {
-    if (!IsShellFunction(variable.key()))
+    if (!IsShellFunction(variable.key()) && !IsOfSubmitter(variable.key()))
       env.Set(std::string_view(variable.key()), std::string_view(variable.value().as_string()));
   }
   const json::array& components = ArrayOrEmpty(spec, "components");

@@ -35,6 +35,8 @@ OTHER = {
     r"environment SLURM_CONF": "Slurm's configuration file; Muster's commands need none",
     r"environment SLURM_WORKING_CLUSTER": "address and protocol of Slurm's controller",
     r"environment SLURM_JOB_(START|END)_TIME": "newer than 22.05 (slurm.md 2.5)",
+    r"environment JOB_COMPLETION_INDEX": "which pod of the Job it is: Kubernetes' own, and the agent of a node asks it",
+    r"environment (GPU_DEVICE_ORDINAL|ROCR_VISIBLE_DEVICES)": "the Slurm of the test has NVIDIA GPUs alone (nvidia_gpu_env); Muster does not know whose they are",
     r"environment MUSTER_.*": "where the commands find the daemon and the steps, and what the daemon tells its agent",
 }
 
