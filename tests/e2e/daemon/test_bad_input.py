@@ -131,7 +131,7 @@ class BadInput(unittest.TestCase):
                 (["--frobnicate"], 255, "unrecognized option '--frobnicate'"),
                 (["nofile.sh"], 1, "Unable to open file nofile.sh"),
                 (["--mem=1G", "--mem-per-cpu=1G", "--wrap", "true"], 1, "mutually exclusive"),
-                (["-d", "afterok:1", "--wrap", "true"], 1, "dependency")):
+                (["-d", "afterok:99999999", "--wrap", "true"], 1, "Batch job submission failed: Job dependency problem")):
             result = self.server.run("sbatch", *words, check=False)
             self.assertEqual(result.returncode, exit_code, result.stderr)
             self.assertIn(sentence, result.stderr)

@@ -102,7 +102,7 @@ class Shapes(unittest.TestCase):
 
     def job_waits(self, job_id):
         job = self.server.job(job_id)
-        return job["state"] == "Pending" and job["reason"] == "Backoff" and job["requeueAt"]
+        return job["state"] == "Pending" and job["reason"] == "BeginTime" and job["requeueAt"]
 
     def lines(self, name):
         with open(f"{self.server.dir}/{name}", encoding="utf-8") as file:
