@@ -72,7 +72,8 @@ class PgStore final : public Store {
   void Accept(Epoch epoch, std::vector<NewJob> batch, std::vector<AuditRow> audit,
               Callback<std::vector<Result<AcceptedJob>>> done) override {
     writer_.Post(
-        std::make_unique<pg::AcceptCall>(epoch, std::move(batch), std::move(audit), std::move(done)));
+        std::make_unique<pg::AcceptCall>(epoch, std::move(batch), std::move(audit),
+                                         std::move(done)));
   }
   void Commit(Epoch epoch, PlanCommit commit, Callback<CommitVersion> done) override {
     writer_.Post(std::make_unique<pg::CommitCall>(epoch, std::move(commit), std::move(done)));

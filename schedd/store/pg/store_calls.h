@@ -18,7 +18,8 @@ inline std::vector<AuditRow> BoundedRows(std::vector<AuditRow> rows) {
   return rows;
 }
 
-/// One call of Store::Accept. Its units are the audit rows, if there are any, and then the jobs, and
+/// One call of Store::Accept. Its units are the audit rows, if there are any, and then the jobs,
+/// and
 // each has its own outcome. The rows stand first, so that a group that is written in halves has
 // them no later than the jobs.
 class AcceptCall final : public WriteCall {
