@@ -35,7 +35,7 @@ TEST_F(SlurmControl, VerbsGoToTheJob) {
        "POST /v1/jobs/1:requeue {\"hold\":true,\"specialExit\":true}\n"},
       {{"suspend", "1,2"}, "POST /v1/jobs/1:suspend\nPOST /v1/jobs/2:suspend\n"},
       {{"resume", "1"}, "POST /v1/jobs/1:resume\n"},
-      {{"notify", "1", "hello", "there"}, "POST /v1/jobs/1:notify {\"message\":\"hello there\"}\n"},
+      {{"notify", "1", "hello", "there"}, "POST /v1/jobs/1:notify {\"message\":\"slurmstepd: error: hello there\"}\n"},
       {{"update", "JobId=1", "TimeLimit=30", "Comment=x y", "Nice=", "Requeue=0", "QOS=high"},
        "POST /v1/jobs/1:update {\"timeLimit\":\"00:30:00\",\"comment\":\"x y\",\"nice\":100,"
        "\"requeue\":false,\"priorityClass\":\"high\"}\n"},
