@@ -21,7 +21,7 @@ namespace option_uses {
 using enum OptionUse;
 
 constexpr OptionRow kOptionRows[] = {
-    {"accel-bind", 1, 0, kHow, kAbsent, ""},
+    {"accel-bind", 1, 0, kTaken, kAbsent, ""},
     {"account", 1, 'A', kAllocation, kTaken, ""},
     {"acctg-freq", 1, 0, kHow, kHow, ""},
     {"bb", 1, 0, kRefused, kRefused, kBurst},
@@ -101,7 +101,7 @@ constexpr OptionRow kOptionRows[] = {
     {"mem-per-gpu", 1, 0, kAllocation, kTaken, ""},
     {"mincpus", 1, 0, kRefused, kRefused, "ask for CPUs with --cpus-per-task"},
     {"mpi", 1, 0, kTaken, kAbsent, ""},
-    {"msg-timeout", 1, 0, kHow, kAbsent, ""},
+    {"msg-timeout", 1, 0, kTaken, kAbsent, ""},
     {"multi-prog", 0, 0, kTaken, kAbsent, ""},
     {"network", 1, 0, kRefused, kRefused, "there are no switch resources"},
     {"nice", 2, 0, kAllocation, kTaken, ""},
@@ -145,7 +145,7 @@ constexpr OptionRow kOptionRows[] = {
     {"segment", 1, 0, kHow, kHow, ""},
     {"send-libs", 2, 0, kRefused, kAbsent, kNoCopies},
     {"signal", 1, 0, kAllocation, kTaken, ""},
-    {"slurmd-debug", 1, 0, kHow, kAbsent, ""},
+    {"slurmd-debug", 1, 0, kTaken, kAbsent, ""},
     {"sockets-per-node", 1, 0, kHow, kHow, ""},
     {"spread-job", 0, 0, kHow, kHow, ""},
     {"stepmgr", 0, 0, kHow, kHow, ""},
@@ -154,7 +154,7 @@ constexpr OptionRow kOptionRows[] = {
     {"task-prolog", 1, 0, kRefused, kAbsent, kHooks},
     {"test-only", 0, 0, kRefused, kAbsent, "use sbatch --test-only"},
     {"thread-spec", 1, 0, kRefused, kRefused, kCores},
-    {"threads", 1, 'T', kHow, kAbsent, ""},
+    {"threads", 1, 'T', kTaken, kAbsent, ""},
     {"threads-per-core", 1, 0, kHow, kHow, ""},
     {"time", 1, 't', kTaken, kTaken, ""},
     {"time-min", 1, 0, kAllocation, kTaken, ""},

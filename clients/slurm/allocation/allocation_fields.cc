@@ -82,12 +82,15 @@ void AddFields(const AllocationRow (&rows)[N], const steps::OptionValues& option
   }
 }
 
+// Options of a step that shape the allocation of an srun outside a job, too.
+bool OfBoth(std::string_view option) { return option == "overcommit" || option == "distribution"; }
+
 // Options that say how, kept for scontrol to show.
 json::object HowOf(const steps::OptionValues& options, bool srun) {
   json::object out;
   for (const steps::OptionRow& row : steps::OptionRows()) {
     const steps::OptionUse use = srun ? row.srun : row.salloc;
-    if (use == steps::OptionUse::kHow && options.Has(row.name) &&
+    if ((use == steps::OptionUse::kHow || OfBoth(row.name)) && options.Has(row.name) &&
         std::string_view(row.name) != "verbose")
       out[row.name] = options.Get(row.name);
   }

@@ -38,10 +38,12 @@ std::optional<Error> CheckScript(std::string_view script) {
 bool IsBlank(char c) { return c == ' ' || c == '\t' || c == '\v' || c == '\f' || c == '\r'; }
 
 // Appends the words of one directive; false for an unmatched quote, which
-// becomes `*open`. As in sbatch, a backslash
+// becomes `*open`, with its word and the blank before it as `*rest`. As in sbatch, a backslash
 // escapes the next character inside quotes too, and an unquoted '#' ends the line even inside a
 // word.
-bool SplitWords(std::string_view line, std::vector<std::string>* words, char* open) {
+bool SplitWords(std::string_view line, std::vector<std::string>* words, char* open,
+                std::string_view* rest) {
+  std::size_t blank = 0;  // the last one before the word
   std::string word;
   bool in_word = false;
   char quote = 0;
@@ -62,6 +64,7 @@ bool SplitWords(std::string_view line, std::vector<std::string>* words, char* op
     } else if (c == '#') {
       break;
     } else if (IsBlank(c)) {
+      blank = i;
       if (in_word) words->push_back(std::move(word));
       word.clear();
       in_word = false;
@@ -72,6 +75,7 @@ bool SplitWords(std::string_view line, std::vector<std::string>* words, char* op
   }
   if (in_word) words->push_back(std::move(word));
   *open = quote;
+  *rest = line.substr(blank);
   return quote == 0;
 }
 
@@ -94,7 +98,7 @@ Result<std::vector<std::string>> DirectiveWords(std::string_view script) {
     const std::size_t end = script.find('\n');
     const std::string_view line = script.substr(0, end);
     script.remove_prefix(end == std::string_view::npos ? script.size() : end + 1);
-    std::string_view rest;
+    std::string_view rest, last;
     if (line.starts_with(kDirective)) {
       rest = line.substr(kDirective.size());
     } else if (line.starts_with(kOldDirective)) {
@@ -103,9 +107,9 @@ Result<std::vector<std::string>> DirectiveWords(std::string_view script) {
       break;
     }
     char open = 0;
-    if (!SplitWords(rest, &words, &open)) {
+    if (!SplitWords(rest, &words, &open, &last)) {
       return InvalidField("script", "line " + std::to_string(number) + ": Unmatched `" +
-                                        std::string(1, open) + "` in [" + std::string(rest) + "]");
+                                        std::string(1, open) + "` in [" + std::string(last) + "]");
     }
   }
   return words;

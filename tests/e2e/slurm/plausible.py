@@ -64,4 +64,11 @@ NO_MARK_VARIABLES = {
     "SLURMD_DEBUG": "speech", "SLURM_CLUSTERS": "whom to ask", "SBATCH_CLUSTERS": "whom to ask", "SALLOC_CLUSTERS": "whom to ask", "SLURM_EXIT_IMMEDIATE": "an exit status",
     "PMI_FANOUT": "PMI's own", "PMI_FANOUT_OFF_HOST": "PMI's own", "PMI_TIME": "PMI's own", "SLURM_PMI_KVS_NO_DUP_KEYS": "PMI's own",
     "SLURM_SRUN_REDUCE_TASK_EXIT_MSG": "speech", "SLURM_DIST_PLANESIZE": "only with -m plane", "SLURM_TEST_EXEC": "looks for the program at once",
+    # Of allocations: the account is the default one anyway, and there are no switches to wait for.
+    "SALLOC_ACCOUNT": "the default account", "SLURM_ACCOUNT": "the default account", "SALLOC_KILL_CMD": "how the command ends",
+    "SALLOC_REQ_SWITCH": "no switches", "SALLOC_WAIT4SWITCH": "no switches", "SLURM_REQ_SWITCH": "no switches", "SLURM_WAIT4SWITCH": "no switches",
+    # Of a step: test_ranks, test_world and the golden corpus look at them.
+    "SLURM_EXPORT_ENV": "a step's environment", "SRUN_EXPORT_ENV": "a step's environment", "SLURM_MPI_TYPE": "a step's ranks",
+    "SLURM_STDERRMODE": "a step's streams", "SLURM_STDOUTMODE": "a step's streams", "SLURM_STDINMODE": "a step's streams",
+    "SLURM_STEP_GRES": "a step's devices",
 }

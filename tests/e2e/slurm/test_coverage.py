@@ -68,7 +68,8 @@ class Coverage(unittest.TestCase):
         beside = plausible.BESIDE.get(name, [])
         if command == "sbatch":
             last = [] if name == "--wrap" else ["job.sh"]
-            held = [] if name in ("--wait", "--test-only") else ["-H"]
+            held = [] if name in ("--wait", "--test-only", "SBATCH_WAIT") else ["-H"]
+            given = [name] if name == "--wait" else [] if name == "SBATCH_WAIT" else given
             return ["sbatch", "--parsable", *held, *beside, *given, *last]
         last = ["sh", "-c", 'echo "$SLURM_JOB_ID"']
         if name in ("--multi-prog",):
@@ -120,7 +121,7 @@ class Coverage(unittest.TestCase):
             long = option[1] if option else ""
             value = plausible.VARIABLES.get(name, self.value_of(long, bool(option and option[2]))).format(**self.fill)
             beside = plausible.BESIDE.get(long, [])
-            words = self.words(command, ("", "", False), "")
+            words = self.words(command, ("", name if name == "SBATCH_WAIT" else "", False), "")
             code, out, err = self.call([words[0], *beside, *words[1:]], {name: value})
             before = self.baseline(command, long) if beside else plain
             quiet = name in plausible.NO_MARK_VARIABLES or long in plausible.NO_MARK

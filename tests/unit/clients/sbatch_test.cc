@@ -267,7 +267,7 @@ TEST_F(Sbatch, RefusesScriptsThatAreNone) {
       {"", "Batch script is empty!"},
       {"echo\n", "This does not look like a batch script.  The first"},
       {"#!/bin/sh\r\necho\r\n", "DOS line breaks"},
-      {"#!/bin/sh\n#SBATCH --comment='x\n", "quot"},
+      {"#!/bin/sh\n#SBATCH --comment='x\n", "line 2: Unmatched `'` in [ --comment='x]"},
       {"#!/bin/sh\n#SBATCH word\n", "Invalid directive found in batch script: word"}};
   for (const auto& [text, message] : cases) {
     WriteScript(text);
@@ -300,8 +300,10 @@ TEST_F(Sbatch, WordsEachFieldsRefusal) {
       {"requiredNodes", "Invalid node name specified"},
       {"licenses", "Invalid license specification"},
       {"reservation", "Requested reservation is invalid"},
-      {"dependency", "Job dependency problem"},
-      {"gres", "Invalid generic resource (gres) specification"}};
+      {"dependency", "Job dependency problem"}};
+  answer_ = [](const FakeRequest&) { return Problem(400, "no", "gres"); };
+  EXPECT_EQ(Run({script_}).err,
+            "sbatch: error: Invalid generic resource (gres) specification\n");
   for (const auto& [field, sentence] : kFields) {
     answer_ = [field = field](const FakeRequest&) { return Problem(400, "no", field); };
     EXPECT_EQ(Run({script_}).err, std::string("sbatch: error: Batch job submission failed: ") +

@@ -42,7 +42,7 @@ TEST(DirectiveWords, RefusesWhatIsNoScript) {
       {"#!/bin/sh\r\necho\r\n", "DOS line breaks"},
       {std::string("#!/bin/sh\n\0", 11), "NUL"},
       {"#!/bin/sh\n" + std::string(limits::kScriptBytes, 'x'), "is longer than"},
-      {"#!/bin/sh\n#\n#SBATCH -J 'a\n", "line 3: Unmatched `'` in [ -J 'a]"},
+      {"#!/bin/sh\n#\n#SBATCH -J 'a\n", "line 3: Unmatched `'` in [ 'a]"},
   };
   for (const auto& [script, problem] : cases)
     EXPECT_THAT(ProblemsOf(DirectiveWords(script)), HasSubstr(problem));
