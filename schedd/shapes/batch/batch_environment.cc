@@ -274,12 +274,14 @@ void SetArray(const JobRecord& job, Environment* env) {
   env->Set("SLURM_ARRAY_TASK_STEP", tasks.empty() ? 1 : tasks.front().first - first);
 }
 
-// What says which step, array task, component or restart the submitter itself was: it is not true
-// of the job, and processes of steps are found by SLURM_STEP_ID.
+// What says which step, array task, component, restart or pod the submitter itself was: it is not
+// true of the job. Processes of steps are found by SLURM_STEP_ID, a job's script by its volume.
 bool IsOfSubmitter(std::string_view name) {
   return name.starts_with("SLURM_STEP") || name.starts_with("SLURM_ARRAY_") ||
          name.starts_with("SLURM_HET_") || name.find("_HET_GROUP_") != std::string_view::npos ||
-         name == "SLURM_RESTART_COUNT";
+         name.starts_with("MUSTER_VOLUME_") || name == "MUSTER_STEPS_DIR" ||
+         name == "MUSTER_STEP_AGENT" || name == "MUSTER_ALLOCATION_FD" ||
+         name == "JOB_COMPLETION_INDEX" || name == "SLURM_RESTART_COUNT";
 }
 
 }  // namespace

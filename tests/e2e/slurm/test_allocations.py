@@ -1,0 +1,222 @@
+"""srun and salloc outside a job, and what happens to jobs that run: clients that die, signals, limits, suspension, requeues, components."""
+import os
+import signal
+import subprocess
+import time
+import unittest
+
+import slurm_site
+
+LEASE = 40  # seconds within which a client that is gone gives back what it waits for: 30 of its lease, and some to do it
+
+
+class Allocations(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.site = slurm_site.Muster(requeue_wait="2s")
+        cls.addClassCleanup(cls.site.close)
+        cls.site.start()
+        # Its lease runs out while the other tests run; the last one looks.
+        gone = cls.client("salloc", "--begin=now+1hour", "true")
+        cls.gone_job = cls.told_job(gone)
+        gone.kill()
+        gone.communicate()
+        cls.gone_at = time.monotonic()
+        # The shortest limit is a minute, which passes meanwhile too.
+        cls.limited_job = cls.site.run("sbatch", "--parsable", "-t1", "-D", cls.site.dir, "-o", "%j.out", stdin="#!/bin/sh\nsleep 300\n").strip()
+
+    @classmethod
+    def client(cls, *words):
+        return subprocess.Popen(words, env=cls.site.environment(), cwd=cls.site.dir, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, text=True)
+
+    @classmethod
+    def told_job(cls, process):
+        """The number in the first line that srun or salloc tells."""
+        return next(word for word in process.stderr.readline().split() if word.isdigit())
+
+    def run_(self, *words, exit=0):
+        """(standard output, standard error)"""
+        ran = self.site.run(*words, check=False)
+        self.assertEqual(ran.returncode, exit, (words, ran.stdout, ran.stderr))
+        return ran.stdout, ran.stderr
+
+    def submit(self, script, *options):
+        """A batch script whose output is in the file JOB.out."""
+        ran = self.site.run("sbatch", "--parsable", "-D", self.site.dir, "-o", "%j.out", *options, stdin="#!/bin/bash\n" + script + "\n")
+        return ran.strip()
+
+    def output(self, job):
+        try:
+            with open(f"{self.site.dir}/{job}.out", encoding="utf-8") as file:
+                return file.read()
+        except FileNotFoundError:
+            return ""
+
+    def until_told(self, job, text):
+        self.site.wait(lambda: text in self.output(job), what=f"{text!r} in the output of job {job}")
+
+    def cell(self, job, form="%T"):
+        return self.run_("squeue", "-h", "-j", job, "-t", "all", "-o", form)[0].strip()
+
+    def until(self, job, state, timeout=60):
+        ends = ("COMPLETED", "FAILED", "CANCELLED", "TIMEOUT")
+        self.site.wait(lambda: self.cell(job) in (state, *ends), timeout, f"job {job} in state {state}")
+        self.assertEqual(self.cell(job), state, self.output(job))
+
+    def rows(self, job, fields, *options):
+        return [line.split("|") for line in self.run_("sacct", "-nP", "-j", job, "-o", fields, *options)[0].splitlines()]
+
+    def end(self, job):
+        self.run_("scancel", job)
+        self.site.wait(lambda: self.cell(job) not in ("PENDING", "RUNNING", "COMPLETING"), what=f"job {job} ends")
+
+    def test_exit_statuses(self):
+        out, _ = self.run_("srun", "-n2", "sh", "-c", "echo $SLURM_PROCID of $SLURM_NTASKS; exit $SLURM_PROCID", exit=1)
+        self.assertEqual(sorted(out.splitlines()), ["0 of 2", "1 of 2"])
+        out, told = self.run_("srun", "sh", "-c", "kill -9 $$", exit=137)
+        self.assertIn("Killed", out + told)
+        _, told = self.run_("salloc", "-n2", "sh", "-c", "srun hostname; exit 7", exit=7)
+        job = told.split("Granted job allocation ")[1].split()[0]
+        self.assertIn(f"salloc: Relinquishing job allocation {job}\n", told)
+        self.site.wait(lambda: self.rows(job, "JobID,State,ExitCode")[0][1] == "FAILED", what="the command's status is the job's")
+        self.assertEqual(self.rows(job, "JobID,State,ExitCode"), [[job, "FAILED", "7:0"], [f"{job}.0", "COMPLETED", "0:0"]])
+
+    def test_two_nodes(self):
+        out, _ = self.run_("salloc", "-N2", "-n4", "sh", "-c", "echo $SLURM_JOB_ID $SLURM_JOB_NUM_NODES; srun -N2 -n2 sh -c 'echo $SLURM_NODEID $(hostname)'")
+        lines = out.splitlines()
+        job, nodes = lines[0].split()
+        self.assertEqual(nodes, "2")
+        self.assertEqual(sorted(lines[1:]), [f"0 job-{job}-0", f"1 job-{job}-1"])
+        self.assertEqual(sorted(self.run_("srun", "-N2", "sh", "-c", "echo $SLURM_NODEID")[0].split()), ["0", "1"])
+
+    def test_only_the_first_node_writes_the_output(self):
+        job = self.submit("echo first; sleep 2; srun -l sh -c 'echo $SLURM_NODEID' | sort; echo last", "-N2")
+        self.until(job, "COMPLETED")
+        self.assertEqual(self.output(job), "first\n0: 0\n1: 1\nlast\n")
+
+    def test_a_full_queue(self):
+        full = [self.submit("sleep 300", "-n1", f"-c{cpus}") for cpus in (8, 7)]
+        for job in full:
+            self.until(job, "RUNNING")
+        waiting = self.client("srun", "-c8", "echo", "at last")
+        first = waiting.stderr.readline()
+        job = next(word for word in first.split() if word.isdigit())
+        self.assertEqual(first, f"srun: job {job} queued and waiting for resources\n")
+        self.run_("srun", "-c8", "--immediate=1", "true", exit=1)
+        allocation = self.client("salloc", "-c8", "true")
+        self.assertIn("salloc: Pending job allocation", allocation.stderr.readline())
+        allocation.send_signal(signal.SIGTERM)
+        told = allocation.communicate(timeout=30)[1]
+        self.assertEqual(allocation.returncode, 1)
+        self.assertIn("has been revoked", told)
+        for one in full:
+            self.end(one)
+        out, told = waiting.communicate(timeout=60)
+        self.assertEqual((waiting.returncode, out, told), (0, "at last\n", f"srun: job {job} has been allocated resources\n"))
+
+    def test_a_client_that_is_killed_ends_what_runs(self):
+        for words in (("srun", "-J", "killed-srun", "sleep", "300"), ("salloc", "-J", "killed-salloc", "sleep", "300")):
+            process = self.client(*words)
+            found = self.site.wait(lambda: [job for job in self.site.jobs(f"&name={words[2]}") if job["state"] == "Running"], what="it runs")  # pylint: disable=cell-var-from-loop
+            job = str(found[0]["id"])
+            if words[0] == "salloc":
+                self.assertEqual(process.stderr.readline(), f"salloc: Granted job allocation {job}\n")
+            else:
+                self.site.wait(lambda: len(self.rows(job, "JobID")) > 1, what="its step is there")  # pylint: disable=cell-var-from-loop
+            process.kill()
+            process.wait()
+            since = time.monotonic()
+            self.site.wait(lambda: self.cell(job) != "RUNNING", 20, f"{words[0]} is gone")  # pylint: disable=cell-var-from-loop
+            print(f"{words[0]} was killed: its job ended {time.monotonic() - since:.1f} s later as {self.cell(job)}")
+            for stream in (process.stdout, process.stderr):
+                stream.close()
+
+    def test_scancel_of_an_allocation(self):
+        process = self.client("salloc", "sleep", "300")
+        job = self.told_job(process)
+        self.until(job, "RUNNING")
+        self.run_("scancel", job)
+        told = process.communicate(timeout=40)[1]
+        self.assertEqual(process.returncode, 128 + signal.SIGHUP)
+        self.assertIn(f"salloc: Job allocation {job} has been revoked.\n", told)
+        self.until(job, "CANCELLED")
+        process = self.client("srun", "-J", "ended-srun", "sleep", "300")
+        job = str(self.site.wait(lambda: [one for one in self.site.jobs("&name=ended-srun") if one["state"] == "Running"], what="srun runs")[0]["id"])
+        self.site.wait(lambda: len(self.rows(job, "JobID")) > 1, what="its step is there")
+        self.run_("scancel", job)
+        self.assertNotEqual(process.communicate(timeout=40) and process.returncode, 0)
+        self.until(job, "CANCELLED")
+
+    def test_what_a_time_limit_ends_is_told_of(self):
+        job = self.submit("srun sleep 300")
+        self.site.wait(lambda: len(self.rows(job, "JobID")) == 3, what="its step is there")
+        self.run_("scancel", job)
+        self.until_told(job, "CANCELLED AT")
+        job = self.limited_job
+        self.site.wait(lambda: self.cell(job) == "TIMEOUT", 100, f"job {job} is over its limit, {self.cell(job, '%T %l')}")
+        self.assertRegex(self.output(job), rf"slurmstepd: error: \*\*\* JOB {job} ON \S+ CANCELLED AT \S+ DUE TO TIME LIMIT \*\*\*")
+
+    def test_components(self):
+        job = self.submit("""#SBATCH -n1
+#SBATCH hetjob
+#SBATCH -n2
+echo $SLURM_HET_SIZE
+srun --het-group=1 sh -c 'echo one $SLURM_PROCID' | sort
+srun --het-group=0,1 -l sh -c 'echo all' | sort""")
+        self.site.wait(lambda: self.rows(job, "State", "-X")[0][0] in ("COMPLETED", "FAILED"), what="it ends")
+        self.assertEqual(self.output(job), "2\none 0\none 1\n0: all\n1: all\n2: all\n")
+
+    def test_signals_and_steps(self):
+        job = self.submit("""srun bash -c 'trap "echo step got it; exit 3" USR1; echo ready; while :; do sleep 0.1; done'
+echo first $?
+srun sleep 300
+echo second $?""")
+        self.until_told(job, "ready")
+        self.run_("scancel", "-s", "USR1", job)
+        self.until_told(job, "first 3")
+        self.assertIn("step got it", self.output(job))
+        self.site.wait(lambda: [row for row in self.rows(job, "JobID,State") if row == [f"{job}.1", "RUNNING"]], what="the second step runs")
+        self.run_("scancel", f"{job}.1")
+        self.until_told(job, "second")
+        self.until(job, "COMPLETED")
+        rows = dict(self.rows(job, "JobID,State"))
+        self.assertEqual(rows[f"{job}.0"], "FAILED")
+        self.assertTrue(rows[f"{job}.1"].startswith("CANCELLED"), rows)
+
+    def test_suspended_and_resumed(self):
+        job = self.submit("while :; do echo tick; sleep 0.1; done")
+        self.until_told(job, "tick")
+        self.run_("scontrol", "suspend", job)
+        self.until(job, "SUSPENDED")
+        time.sleep(0.3)
+        stands = self.output(job)
+        time.sleep(1)
+        self.assertEqual(self.output(job), stands)
+        self.run_("scontrol", "resume", job)
+        self.until(job, "RUNNING")
+        self.site.wait(lambda: len(self.output(job)) > len(stands), what="it goes on")
+        self.end(job)
+
+    def test_requeued(self):
+        job = self.submit("echo try ${SLURM_RESTART_COUNT:-none}; [ -n \"$SLURM_RESTART_COUNT\" ] || sleep 300", "--requeue", "--open-mode=append")
+        self.until_told(job, "try none")
+        self.run_("scontrol", "requeue", job)
+        self.until_told(job, "try 1")
+        self.until(job, "COMPLETED")
+        self.assertEqual(self.cell(job, "%T"), "COMPLETED")
+        self.assertIn("DUE TO JOB REQUEUE", self.output(job))
+
+    def test_nothing_of_the_submitters_step_is_in_the_job(self):
+        job = self.submit(f"srun sh -c 'sbatch -W -D {self.site.dir} -o inner.out --wrap \"env | grep ^SLURM_STEP; echo end\"'")
+        self.until(job, "COMPLETED")
+        with open(f"{self.site.dir}/inner.out", encoding="utf-8") as file:
+            self.assertEqual(file.read(), "end\n")
+
+    def test_what_waits_for_a_client_that_is_gone_is_cancelled(self):
+        self.site.wait(lambda: self.cell(self.gone_job) == "CANCELLED", max(LEASE - (time.monotonic() - self.gone_at), 1), "its lease runs out")
+        self.assertEqual(self.site.job(self.gone_job)["reason"], "ClientGone")
+
+
+if __name__ == "__main__":
+    unittest.main()
