@@ -20,6 +20,7 @@
 #include "clients/lib/job_view.h"
 #include "clients/slurm/command.h"
 #include "clients/slurm/refusal_sentences.h"
+#include "clients/slurm/sbatch_request.h"
 #include "clients/steps/words.h"
 
 namespace muster::slurm {
@@ -219,6 +220,12 @@ std::string WorkingDir() {
   return ::getcwd(here, sizeof(here)) == nullptr ? "/" : here;
 }
 
+// The file of --nodefile; a --nodelist with a slash is one, too. "" for none.
+std::string NodeFileOf(const steps::OptionValues& options) {
+  const std::string list = options.Get("nodelist");
+  return list.find('/') != std::string::npos ? list : options.Get("nodefile");
+}
+
 }  // namespace
 
 // In /tmp, because the path of a socket may have 107 characters and pods see /tmp of the host.
@@ -255,6 +262,14 @@ std::optional<Allocation> Allocate(const char* command,
     return std::nullopt;
   }
   json::object body = AllocationFields(components, WorkingDir(), name);
+  const std::string node_file = NodeFileOf(components.front());
+  if (!node_file.empty()) {
+    if (const auto error = AddNodeFile(node_file, &body)) {
+      PrintError(command, error->message);
+      *exit = ErrorExit(error->exit);
+      return std::nullopt;
+    }
+  }
   body["environment"] = json::object{{"MUSTER_CLIENT_SOCKET", socket.path()}};
   const Partition where = SplitPartition(components.front().Get("partition"), settings->ns);
   if (!where.queue.empty()) body["queue"] = where.queue;
