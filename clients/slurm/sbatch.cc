@@ -16,6 +16,7 @@
 #include "clients/lib/job_wait.h"
 #include "clients/slurm/array_wait.h"
 #include "clients/slurm/command.h"
+#include "clients/slurm/refusal_sentences.h"
 #include "clients/slurm/sbatch_options.h"
 #include "clients/slurm/sbatch_request.h"
 #include "clients/lib/visible_text.h"
@@ -50,82 +51,10 @@ int Report(const OptionError& error, const char* program) {
   return ErrorExit(error.exit);
 }
 
-// True if one of the refusal's fields has this name as the last part of its path.
-bool Mentions(const client::Failure& failure, const char* field) {
-  for (const FieldError& error : failure.fields) {
-    const std::size_t dot = error.field.rfind('.');
-    if (error.field.substr(dot == std::string::npos ? 0 : dot + 1) == field) return true;
-  }
-  return false;
-}
-
-// Slurm's sentence for a refusal of a field; "" if the detail of the answer is all there is.
-struct FieldSentence {
-  const char* field;
-  const char* sentence;
-};
-constexpr FieldSentence kSentences[] = {
-    {"account", "Invalid account or account/partition combination specified"},
-    {"priorityClass", "Invalid qos specification"},
-    {"qos", "Invalid qos specification"},
-    {"features", "Invalid feature specification"},
-    {"requiredNodes", "Invalid node name specified"},
-    {"excludedNodes", "Invalid node name specified"},
-    {"licenses", "Invalid license specification"},
-    {"reservation", "Requested reservation is invalid"},
-    {"dependency", "Job dependency problem"},
-    {"gres", "Invalid generic resource (gres) specification"},
-    {"gpus", "Invalid generic resource (gres) specification"},
-    {"array", "Invalid job array specification"},
-    {"timeMin", "Invalid time-min specification (exceeds job's time or other limits)"},
-    {"resources", "Requested node configuration is not available"},
-};
-
-// Of several partitions the one that the refusal names in quotes, else all as given.
-std::string UnknownPartition(const client::Failure& failure, const std::string& given) {
-  if (given.empty()) return "(default)";
-  for (const FieldError& error : failure.fields) {
-    for (const std::string& one : SplitList(given)) {
-      if (error.message.find('"' + one + '"') != std::string::npos) return one;
-    }
-  }
-  return given;
-}
-
-// Prints the server's refusal in the sentences that users and tools know (rule B14); the wrong
-// field decides which. With -v the server's own sentence is printed too.
+// Prints the server's refusal in the sentences that users and tools know (rule B14). With -v the
+// server's own sentence is printed too.
 int ReportRefusal(const client::Failure& failure, const SbatchOptions& options) {
-  const auto given = [&](const char* field) {
-    const json::value* value = options.fields.if_contains(field);
-    return value != nullptr && value->is_string()
-               ? std::string(std::string_view(value->get_string()))
-               : std::string();
-  };
-  const std::string failed = "Batch job submission failed: ";
-  std::string text;
-  if (failure.kind != client::Failure::Kind::kRefused || failure.status == 503) {
-    text = failed + FailureText(failure);
-  } else if (Mentions(failure, "queue")) {
-    const std::string partition = UnknownPartition(failure, given("queue"));
-    text = "invalid partition specified: " + partition + "\n" +
-           failed + "Invalid partition name specified";
-  } else if (Mentions(failure, "cluster")) {
-    text = "No cluster '" + given("cluster") + "' known by database.\n'" + given("cluster") +
-           "' can't be reached now, or it is an invalid entry for --cluster.  Use 'sacctmgr list "
-           "clusters' to see available clusters.";
-  } else {
-    for (const auto& [field, sentence] : kSentences) {
-      // sbatch says nothing of the submission when generic resources are wrong.
-      const bool bare = std::string_view(field) == "gres";
-      if (text.empty() && Mentions(failure, field)) text = (bare ? "" : failed) + sentence;
-    }
-    const bool never_fits = Mentions(failure, "resources");
-    if (never_fits && failure.detail.find("memory") != std::string::npos)
-      text = "Memory specification can not be satisfied\n" + text;
-    if (text.empty()) text = failed + failure.detail;
-    else if (!never_fits && failure.detail.find("not supported") != std::string::npos)
-      text = failure.detail + "\n" + text;
-  }
+  std::string text = RefusalText(failure, options.fields, "Batch job submission failed: ");
   if (options.Has("verbose") && text.find(failure.detail) == std::string::npos)
     text = failure.detail + "\n" + text;
   PrintError(kSbatch, text);

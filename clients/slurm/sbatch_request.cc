@@ -108,7 +108,8 @@ std::optional<OptionError> ResolvePoints(json::object* out) {
   return std::nullopt;
 }
 
-// The nodes of --nodefile: one or more of each line.
+}  // namespace
+
 std::optional<OptionError> AddNodeFile(const std::string& path, json::object* out) {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"),
                                                              &std::fclose);
@@ -128,8 +129,6 @@ std::optional<OptionError> AddNodeFile(const std::string& path, json::object* ou
   (*out)["requiredNodes"] = nodes;
   return std::nullopt;
 }
-
-}  // namespace
 
 // The default job name is the file's name, "sbatch" for standard input, "wrap" for --wrap; the
 // words behind the script are its arguments.

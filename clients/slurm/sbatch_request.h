@@ -37,4 +37,7 @@ struct SubmitPlace {
 std::optional<OptionError> BuildSubmission(const SbatchOptions& options, const ScriptSource& script,
                                            const SubmitPlace& place, json::object* body);
 
+/// Sets `requiredNodes` to the nodes of a file, one or more on each line.
+std::optional<OptionError> AddNodeFile(const std::string& path, json::object* out);
+
 }  // namespace muster::slurm

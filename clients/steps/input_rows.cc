@@ -103,7 +103,7 @@ constexpr InputRow kSrunInputs[] = {
     {"SLURM_THREADS", "threads", kRead, ""},
     {"SLURM_THREADS_PER_CORE", "threads-per-core", kOutside, ""},
     {"SLURM_TIMELIMIT", "time", kRead, ""},
-    {"SLURM_UMASK", "", kWithoutEffect, "files are made with the umask of srun"},
+    {"SLURM_UMASK", "", kRead, ""},
     {"SLURM_UNBUFFEREDIO", "unbuffered", kRead, ""},
     {"SLURM_USE_MIN_NODES", "use-min-nodes", kRead, ""},
     {"SLURM_WAIT", "wait", kRead, ""},

@@ -106,6 +106,13 @@ std::optional<OptionRefusal> CheckValue(const OptionRow& row, const std::string&
     if (!least || !most || *least < 1 || *most < *least || *most > 100'000)
       return OptionRefusal{"\"" + value + "\" is not a valid node count", 255};
   }
+  if (name == "propagate") {
+    for (const std::string& limit : SplitCommas(value)) {
+      if (!IsOneOf(limit, {"ALL", "NONE", "AS", "CORE", "CPU", "DATA", "FSIZE", "MEMLOCK",
+                           "NOFILE", "NPROC", "RSS", "STACK"}))
+        return OptionRefusal{"--propagate=" + value + " is not valid.", 1};
+    }
+  }
   if (name == "exclude" && !ExpandHosts(value)) return Invalid(row);
   if (name == "open-mode" && !IsOneOf(value, {"a", "append", "t", "truncate"})) return Invalid(row);
   return std::nullopt;

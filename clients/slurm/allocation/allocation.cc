@@ -19,6 +19,8 @@
 #include "clients/lib/idempotency_key.h"
 #include "clients/lib/job_view.h"
 #include "clients/slurm/command.h"
+#include "clients/slurm/refusal_sentences.h"
+#include "clients/slurm/sbatch_request.h"
 #include "clients/steps/words.h"
 
 namespace muster::slurm {
@@ -88,23 +90,12 @@ bool Waiting::Submit(const json::object& body, const std::string& ns) {
   return false;
 }
 
-// The server's refusal; of a partition in the words that tools know.
+// The server's refusal in the words that tools know.
 void Waiting::PrintRefusal(const client::Failure& failure, const json::object& body) const {
-  const std::string failed = std::string_view(command_) == "salloc"
-                                 ? "Job submit/allocate failed: "
-                                 : "Unable to allocate resources: ";
-  const json::value* given = body.if_contains("queue");
-  for (const FieldError& error : failure.fields) {
-    const std::size_t dot = error.field.rfind('.');
-    if (error.field.substr(dot == std::string::npos ? 0 : dot + 1) != "queue") continue;
-    const std::string partition = given != nullptr && given->is_string()
-                                      ? std::string(std::string_view(given->get_string()))
-                                      : "(default)";
-    PrintError(command_, "invalid partition specified: " + partition);
-    PrintError(command_, failed + "Invalid partition name specified");
-    return;
-  }
-  PrintError(command_, failed + FailureText(failure));
+  PrintError(command_, RefusalText(failure, body,
+                                   std::string_view(command_) == "salloc"
+                                       ? "Job submit/allocate failed: "
+                                       : "Unable to allocate resources: "));
 }
 
 void Waiting::Cancel() { (void)api_->Send({"DELETE", Path()}); }
@@ -229,6 +220,12 @@ std::string WorkingDir() {
   return ::getcwd(here, sizeof(here)) == nullptr ? "/" : here;
 }
 
+// The file of --nodefile; a --nodelist with a slash is one, too. "" for none.
+std::string NodeFileOf(const steps::OptionValues& options) {
+  const std::string list = options.Get("nodelist");
+  return list.find('/') != std::string::npos ? list : options.Get("nodefile");
+}
+
 }  // namespace
 
 // In /tmp, because the path of a socket may have 107 characters and pods see /tmp of the host.
@@ -265,6 +262,14 @@ std::optional<Allocation> Allocate(const char* command,
     return std::nullopt;
   }
   json::object body = AllocationFields(components, WorkingDir(), name);
+  const std::string node_file = NodeFileOf(components.front());
+  if (!node_file.empty()) {
+    if (const auto error = AddNodeFile(node_file, &body)) {
+      PrintError(command, error->message);
+      *exit = ErrorExit(error->exit);
+      return std::nullopt;
+    }
+  }
   body["environment"] = json::object{{"MUSTER_CLIENT_SOCKET", socket.path()}};
   const Partition where = SplitPartition(components.front().Get("partition"), settings->ns);
   if (!where.queue.empty()) body["queue"] = where.queue;

@@ -108,6 +108,14 @@ std::vector<std::int64_t> OwnLimits(const OptionValues& options) {
   return out;
 }
 
+// SLURM_UMASK, an octal number, is the umask of the tasks and of the files that srun makes.
+void UseUmaskOfVariable() {
+  const std::string text = EnvironmentText("SLURM_UMASK");
+  if (text.empty() || text.size() > 4 || text.find_first_not_of("01234567") != std::string::npos)
+    return;
+  ::umask(static_cast<mode_t>(std::strtoul(text.c_str(), nullptr, 8) & 0777));
+}
+
 std::string WorkingDirectory(const OptionValues& options) {
   char here[4096];
   const std::string current = ::getcwd(here, sizeof(here)) == nullptr ? "/" : here;
@@ -183,6 +191,7 @@ int RunStep(const JobPlace& place, bool start_agent, std::vector<Component>* com
 
   launch.world.directory = WorkingDirectory(components->front().options);
   launch.world.limits = OwnLimits(components->front().options);
+  UseUmaskOfVariable();
   launch.world.umask = static_cast<std::int32_t>(::umask(0));
   ::umask(static_cast<mode_t>(launch.world.umask));
   launch.world.terminal = settings.terminal;

@@ -5,7 +5,7 @@ VALUES = {
     "--account": "proj", "--acctg-freq": "task=30", "--array": "0-1", "--batch": "x86", "--bb": "capacity=1", "--bbf": "bb.txt",
     "--begin": "now+1hour", "--chdir": "/tmp", "--cluster-constraint": "x", "--clusters": "{cluster}", "--comment": "words", "--constraint": "x86",
     "--container": "/tmp", "--core-spec": "0", "--cores-per-socket": "1", "--cpu-freq": "Medium", "--cpus-per-gpu": "2", "--cpus-per-task": "2",
-    "--deadline": "now+2hours", "--delay-boot": "1", "--dependency": "singleton", "--distribution": "cyclic", "--error": "err.txt",
+    "--deadline": "now+2hours", "--delay-boot": "1", "--dependency": "afterany:{job}", "--distribution": "cyclic", "--error": "err.txt",
     "--exclude": "n2", "--export": "PATH", "--export-file": "vars.txt", "--extra-node-info": "1:1:1", "--get-user-env": "", "--gid": "{gid}",
     "--gpu-bind": "closest", "--gpu-freq": "low", "--gpus": "1", "--gpus-per-node": "1", "--gpus-per-socket": "1", "--gpus-per-task": "1",
     "--gres": "gpu:1", "--gres-flags": "enforce-binding", "--hint": "nomultithread", "--input": "/dev/zero", "--job-name": "another",
@@ -58,6 +58,10 @@ NO_MARK = {
     "--quit-on-interrupt", "--relative", "--resv-ports", "--send-libs", "--slurmd-debug", "--task-epilog", "--task-prolog", "--threads",
     "--unbuffered", "--x11", "--input", "--output", "--error", "--open-mode", "--export-file",
 }
+# Of salloc and srun, proven by their effect in test_coverage.py: the default account is named, and the soft limits are those of the tasks.
+NO_MARK_OF_ALLOCATIONS = {"--account", "--propagate"}
+# Those that make a job wait for longer than the test does: the command says that it waits.
+WAITS = {"--begin", "--hold", "--dependency", "SLURM_DEPENDENCY"}
 NO_MARK_VARIABLES = {
     "SLURM_CONF": "Slurm's own configuration file", "SLURM_DEBUG_FLAGS": "debug messages of Slurm's parts", "SLURM_EXIT_ERROR": "an exit status, golden corpus",
     "SLURM_STEP_KILLED_MSG_NODE_ID": "who says that a step was killed", "SBATCH_DEBUG": "speech", "SALLOC_DEBUG": "speech", "SLURM_DEBUG": "speech",
@@ -71,4 +75,6 @@ NO_MARK_VARIABLES = {
     "SLURM_EXPORT_ENV": "a step's environment", "SRUN_EXPORT_ENV": "a step's environment", "SLURM_MPI_TYPE": "a step's ranks",
     "SLURM_STDERRMODE": "a step's streams", "SLURM_STDOUTMODE": "a step's streams", "SLURM_STDINMODE": "a step's streams",
     "SLURM_STEP_GRES": "a step's devices",
+    # Proven by its effect in test_coverage.py.
+    "SLURM_UMASK": "the umask of the tasks",
 }

@@ -74,7 +74,8 @@ class Coverage(unittest.TestCase):
         last = ["sh", "-c", 'echo "$SLURM_JOB_ID"']
         if name in ("--multi-prog",):
             last = ["prog.conf"]
-        if name in ("--begin", "--hold"):
+        if name in plausible.WAITS:
+            given = [] if name.startswith("SLURM_") else given
             return ["timeout", "-s", "INT", "3", command, *beside, *given, *last]
         return [command, *beside, *given, *last]
 
@@ -104,6 +105,7 @@ class Coverage(unittest.TestCase):
         found = collections.defaultdict(list)
         told = {}
         plain = self.baseline(command, "")
+        quiet = plausible.NO_MARK | (plausible.NO_MARK_OF_ALLOCATIONS if command != "sbatch" else set())
         options = manual.options(command)
         stems = {option[1].strip("-").replace("-", "_").upper(): option for option in options}
 
@@ -111,8 +113,10 @@ class Coverage(unittest.TestCase):
             name = option[1] or option[0]
             code, out, err = self.call(self.words(command, option, self.value_of(name, option[2])))
             before = self.baseline(command, name) if name in plausible.BESIDE else plain
-            changed = code == 0 and (name in plausible.NO_MARK or self.record(out) != before)
-            return name, self.verdict(option[:2], code, err, changed or name in ("--begin", "--hold") and code in (0, 1, 124, 130)), f"{code} {out} {err}"
+            changed = code == 0 and (name in quiet or self.record(out) != before)
+            if command != "sbatch" and name in plausible.WAITS:
+                changed = "queued and waiting for resources" in err
+            return name, self.verdict(option[:2], code, err, changed), f"{code} {out} {err}"
 
         def variable_case(name):
             stem = name.split("_", 1)[1]
@@ -121,15 +125,22 @@ class Coverage(unittest.TestCase):
             long = option[1] if option else ""
             value = plausible.VARIABLES.get(name, self.value_of(long, bool(option and option[2]))).format(**self.fill)
             beside = plausible.BESIDE.get(long, [])
-            words = self.words(command, ("", name if name == "SBATCH_WAIT" else "", False), "")
+            words = self.words(command, ("", name if name == "SBATCH_WAIT" or name in plausible.WAITS else "", False), "")
             code, out, err = self.call([words[0], *beside, *words[1:]], {name: value})
             before = self.baseline(command, long) if beside else plain
-            quiet = name in plausible.NO_MARK_VARIABLES or long in plausible.NO_MARK
-            changed = code == 0 and (quiet or self.record(out) != before)
+            unmarked = name in plausible.NO_MARK_VARIABLES or long in plausible.NO_MARK
+            changed = code == 0 and (unmarked or self.record(out) != before)
+            if name in plausible.WAITS:
+                changed = "queued and waiting for resources" in err
             return name, self.verdict((name, long), code, err, changed), f"{value!r}: {code} {out} {err}"
 
+        # A job that wants a node for itself goes first, while nobody else is there.
+        cases = [(option_case, option) for option in options] + [(variable_case, name) for name in manual.variables(command)]
+        alone = [case for case in cases if "exclusive" in str(case[1]).lower()]
+        results = [run(one) for run, one in alone]
         with concurrent.futures.ThreadPoolExecutor(6) as pool:
-            for name, verdict, said in [*pool.map(option_case, options), *pool.map(variable_case, manual.variables(command))]:
+            results += pool.map(lambda case: case[0](case[1]), [case for case in cases if case not in alone])
+            for name, verdict, said in results:
                 found[verdict].append(name)
                 told[name] = said
         self.call(["scancel", "--me", "-t", "PENDING"])
@@ -147,6 +158,30 @@ class Coverage(unittest.TestCase):
 
     def test_salloc(self):
         self.check("salloc")
+
+    def test_effects_without_a_mark(self):
+        """What leaves no mark on the job of an allocation is seen by what it does."""
+        wrong_account = "Invalid account or account/partition combination specified"
+        soft = ["sh", "-c", 'ulimit -Sn 321; exec srun "$@" sh -c "ulimit -Sn"', "sh"]
+        cases = [
+            (["salloc", "-A", "nope", "true"], {}, 1, "", f"salloc: error: Job submit/allocate failed: {wrong_account}\n"),
+            (["srun", "-A", "nope", "true"], {}, 1, "", f"srun: error: Unable to allocate resources: {wrong_account}\n"),
+            (["salloc", "true"], {"SALLOC_ACCOUNT": "nope"}, 1, "", f"salloc: error: Job submit/allocate failed: {wrong_account}\n"),
+            (["srun", "true"], {"SLURM_ACCOUNT": "nope"}, 1, "", f"srun: error: Unable to allocate resources: {wrong_account}\n"),
+            (["srun", "sh", "-c", "umask"], {"SLURM_UMASK": "0037"}, 0, "0037\n", ""),
+            (["srun", "-o", "made.txt", "true"], {"SLURM_UMASK": "0037"}, 0, "", ""),
+            (soft, {}, 0, "321\n", ""),
+            ([*soft, "--propagate=NOFILE"], {}, 0, "321\n", ""),
+            ([*soft, "--propagate=NOSUCH"], {}, 1, "", "srun: error: --propagate=NOSUCH is not valid.\n"),
+        ]
+        for words, variables, *expected in cases:
+            with self.subTest(words=words, variables=variables):
+                self.assertEqual(list(self.call(words, variables)), expected)
+        self.assertEqual(os.stat(f"{self.work}/made.txt").st_mode & 0o777, 0o640)
+        for limits in ("NONE", "CORE"):
+            code, out, err = self.call([*soft, f"--propagate={limits}"])
+            self.assertEqual((code, err), (0, ""))
+            self.assertNotEqual(out, "321\n")
 
     def test_scancel(self):
         """A filter that does not fit spares the job, whether it comes as an option or as a variable."""
