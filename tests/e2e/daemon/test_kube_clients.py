@@ -127,7 +127,8 @@ class KubeClients(unittest.TestCase):
 
     def test_what_no_member_can_hold_is_refused_of_scripts_and_said_of_manifests(self):
         for words in (["--mem=999G"], ["-c", "33"], ["--gres=gpu:17"]):
-            done = self.server.run("sbatch", *words, "--wrap", "true", check=False)
+            # Slurm's words, and with -v those of the server.
+            done = self.server.run("sbatch", "-v", *words, "--wrap", "true", check=False)
             self.assertEqual((done.returncode, done.stdout), (1, ""), words)
             self.assertIn("Requested node configuration is not available", done.stderr)
             self.assertIn("the nearest is east", done.stderr)

@@ -152,7 +152,7 @@ NOT_TYPED = {
     "muster audit -o wide": "named in running text; the blocks type it with a limit",
     "muster auth can-i --list": "named in running text; the blocks type it with a namespace",
     **dict.fromkeys(["muster", "musterd", "sbatch", "squeue", "scancel", "sacct", "sinfo", "scontrol",
-                     "sbatch squeue scancel sacct sinfo scontrol"], NAMED),
+                     "sbatch srun salloc sattach squeue scancel sacct sinfo scontrol sacctmgr sstat seff"], NAMED),
     **dict.fromkeys(["scontrol show job", "scontrol show hostnames", "scontrol requeuehold", "squeue -s", "squeue -o %E"],
                     "named in running text; tests/e2e/slurm types it"),
     "scancel ID.0": PLACEHOLDER,
