@@ -220,8 +220,10 @@ void AddUser(const PodUser& user, json::object* out) {
 }
 
 // The files of the annotations muster.io/stdin-path, stdout-path and stderr-path. Relative paths
-// belong to the working directory.
+// belong to the working directory. All pods of a batch script have its template, but the script
+// runs in the first one: another one would truncate what it has written.
 void AddStreams(const PodWish& wish, json::object* out) {
+  if (wish.identity.index > 0 && IsBatchPod(wish.pod_template)) return;
   const json::object& annotations = ObjectOrEmpty(wish.pod_template, {"metadata", "annotations"});
   for (const auto& [annotation, key] : {std::pair("muster.io/stdin-path", "stdinPath"),
                                         std::pair("muster.io/stdout-path", "stdoutPath"),

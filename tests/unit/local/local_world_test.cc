@@ -2,6 +2,9 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include <fstream>
+#include <iterator>
+
 #include "tests/unit/local/local_pods_fixture.h"
 
 namespace muster::testing {
@@ -44,6 +47,16 @@ class LocalWorld : public LocalPods {
     return facts->message.find("mount namespaces") != std::string::npos;
   }
 };
+
+// Found when jobs of two nodes lost their output: the second pod had opened the file last.
+TEST_F(LocalWorld, OnlyTheFirstNodeOpensTheFilesOfTheScript) {
+  const std::string file = directory_.path() + "/two-nodes";
+  Output("if [ $JOB_COMPLETION_INDEX = 0 ]; then echo first; sleep 0.3; else echo second; fi",
+         R"("muster.io/stdout-path":")" + file + R"(",)", "",
+         R"("completionMode":"Indexed","completions":2,"parallelism":2,)");
+  std::ifstream read(file);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(read), {}), "first\n");
+}
 
 TEST_F(LocalWorld, UmaskAndLimitsAreTheSubmitters) {
   const std::string file = directory_.path() + "/out";
