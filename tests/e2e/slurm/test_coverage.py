@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+import time
 import unittest
 
 import manual
@@ -134,7 +135,13 @@ class Coverage(unittest.TestCase):
                 changed = "queued and waiting for resources" in err
             return name, self.verdict((name, long), code, err, changed), f"{value!r}: {code} {out} {err}"
 
-        # A job that wants a node for itself goes first, while nobody else is there.
+        # A job that wants a node for itself goes first, while nobody else is there: jobs of the other commands' cases are ended before.
+        for _ in range(100):
+            others = [id for id in self.call(["squeue", "-h", "-o", "%A"])[1].split() if id not in self.fill.values()]
+            if not others:
+                break
+            self.call(["scancel", *others])
+            time.sleep(0.2)
         cases = [(option_case, option) for option in options] + [(variable_case, name) for name in manual.variables(command)]
         alone = [case for case in cases if "exclusive" in str(case[1]).lower()]
         results = [run(one) for run, one in alone]
