@@ -69,7 +69,8 @@ void Attempt::WatchSteps() {
 
 // Reads on if the file has changed and enough time has passed, else at that time.
 void Attempt::ReadSteps() {
-  if (!batch_ || !steps_changed_ || state_.outcome.ended.set()) return;
+  const bool watched = steps_watch_ >= 0;
+  if (!batch_ || (watched && !steps_changed_) || state_.outcome.ended.set()) return;
   const WallTime now = world_.options.clock->WallNow();
   // A clock that was set back must not stop the reading.
   const bool early = read_steps_at_.set() && now < read_steps_at_ &&

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <memory>
@@ -94,6 +95,18 @@ int LoginSecondsOf(std::string_view text) {
 
 }  // namespace
 
+// A value ends where --export ends it, or the word.
+std::string WithoutTokenValues(std::string line) {
+  for (const std::string_view token : {"MUSTER_TOKEN=", "SLURM_JWT="}) {
+    std::size_t at = 0;
+    while ((at = line.find(token, at)) != std::string::npos) {
+      at += token.size();
+      line.erase(at, std::min(line.find_first_of(", ", at), line.size()) - at);
+    }
+  }
+  return line;
+}
+
 json::object ExportedEnvironment(const std::optional<std::string>& export_list,
                                  const char* const* environment) {
   json::object all, out;
@@ -172,7 +185,7 @@ std::optional<OptionError> JobEnvironment(const SbatchOptions& options,
   const std::optional<std::string> list = value("export");
   // srun in the job reads how the job itself was given its environment.
   const auto tell = [&](bool login) {
-    if (list) (*out)["SLURM_EXPORT_ENV"] = *list;
+    if (list) (*out)["SLURM_EXPORT_ENV"] = WithoutTokenValues(*list);
     if (login) (*out)["SLURM_GET_USER_ENV"] = "1";
   };
   if (const auto file = value("export-file")) {

@@ -16,6 +16,10 @@ namespace muster::slurm {
 json::object ExportedEnvironment(const std::optional<std::string>& export_list,
                                  const char* const* environment);
 
+/// A command line as typed, with the values of tokens ("--export=MUSTER_TOKEN=x") left out: it is
+/// stored and shown with the job.
+std::string WithoutTokenValues(std::string line);
+
 /// The variables of the job by --export, --export-file and --get-user-env.
 std::optional<OptionError> JobEnvironment(const SbatchOptions& options,
                                           const char* const* environment, json::object* out);

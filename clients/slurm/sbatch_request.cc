@@ -198,7 +198,7 @@ std::optional<OptionError> BuildSubmission(const SbatchOptions& options, const S
   // SLURM_UMASK stands for the umask of the job.
   const std::string umask = client::ProcessEnv("SLURM_UMASK");
   out["umask"] = umask.empty() ? CurrentUmask() : umask;
-  if (!place.submit_line.empty()) out["submitLine"] = place.submit_line;
+  if (!place.submit_line.empty()) out["submitLine"] = WithoutTokenValues(place.submit_line);
   char host[256] = {};
   if (::gethostname(host, sizeof(host) - 1) == 0) out["submitHost"] = host;
   return std::nullopt;
