@@ -100,6 +100,10 @@ void SchedulerService::Apply(const auth::Principal& who, std::string ns,
                              engine_.WallNow()};
   Result<ApplyPlan> planned = PlanApply(context, ns, documents);
   if (!planned.ok()) return done(planned.error());
+  for (std::size_t i = 0; i < planned->jobs.size(); ++i) {
+    const Status parents = CheckDependencies(who, BatchStateOf(*planned->jobs[i].draft));
+    if (!parents.ok()) return done(AtDocument(planned->job_documents[i], parents.error()));
+  }
   if (planned->jobs.size() > counted) {
     const Status rate = TakeRate(who, planned->jobs.size() - counted);
     if (!rate.ok()) return done(rate.error());

@@ -1,5 +1,4 @@
-// Use cases about tasks of arrays: find one, change some. Holds FindTask and ChangeTasks of
-// SchedulerService.
+// Finds a task of an array. Holds SchedulerService::FindTask.
 //
 // A task that has started has a record of its own; one that waits is in the record of its array's
 // waiting tasks, which is then the answer. The store knows the records of an array by its index on
@@ -8,10 +7,8 @@
 #include <algorithm>
 #include <charconv>
 
-#include "api/service/actor.h"
 #include "api/service/array_ids.h"
 #include "api/service/job_rights.h"
-#include "api/service/post_command.h"
 #include "api/service/scheduler_service.h"
 #include "schedd/shapes/batch/array_spec.h"
 
@@ -67,20 +64,6 @@ Result<JobPtr> SchedulerService::FindTask(const std::string& id, const TaskIds& 
     if (now.ok() && HasTask(BatchStateOf(**now).waiting_tasks, index)) return now;
   }
   return missing;
-}
-
-// The tasks of an array are of one user and namespace, so the array's own record decides who may
-// change them.
-void SchedulerService::ChangeTasks(const auth::Principal& who, const TaskIds& ids, auth::Verb right,
-                                   JobVerb verb, Callback<JobPtr> done) {
-  const Result<JobPtr> array = JobFor(who, std::to_string(ids.array.value), right);
-  if (!array.ok()) return done(array.error());
-  JobCommand command;
-  command.actor = ActorOf(who);
-  command.verb = verb;
-  command.id = ids.array;
-  command.tasks = ids.tasks;
-  PostCommand<JobPtr>(engine_, std::move(command), std::move(done));
 }
 
 }  // namespace muster::api

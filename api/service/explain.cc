@@ -179,6 +179,8 @@ Result<SubmissionEstimate> SchedulerService::EstimateSubmission(const auth::Prin
     const Status may = MayCreateJob(authorizer_, who, {job->shape, job->ns});
     if (!may.ok()) return may.error();
   }
+  const Status parents = CheckDependencies(who, BatchStateOf(*job));
+  if (!parents.ok()) return parents.error();
   if (const Status fits = RefuseNeverFits(**view, *job); !fits.ok()) return fits.error();
   SubmissionEstimate out;
   // The number that the next job gets, if nobody else submits before.

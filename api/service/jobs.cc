@@ -275,9 +275,11 @@ void SchedulerService::ChangeJob(const auth::Principal& who, const std::string& 
                                  Callback<JobPtr> done, VerbOptions options) {
   const Result<WorldViewPtr> view = ReadyView();
   if (!view.ok()) return done(view.error());
-  if (const auto tasks = ParseTaskIds(id))
-    return ChangeTasks(who, *tasks, VerbOf(verb), verb, std::move(done));
-  const Result<JobPtr> job = JobFor(who, id, VerbOf(verb));
+  // The tasks of an array are of one user, namespace and queue: its own record decides who may
+  // change them.
+  const auto tasks = ParseTaskIds(id);
+  const Result<JobPtr> job =
+      JobFor(who, tasks ? std::to_string(tasks->array.value) : id, VerbOf(verb));
   if (!job.ok()) return done(job.error());
   if (const char* what = LeftToOperators(verb, options); what != nullptr) {
     const Status may = MustBeOperator(authorizer_, who, (*job)->cluster_queue, what);
@@ -286,12 +288,13 @@ void SchedulerService::ChangeJob(const auth::Principal& who, const std::string& 
   JobCommand command;
   command.actor = ActorOf(who);
   command.verb = verb;
-  command.id = (*job)->id;
+  command.id = tasks ? tasks->array : (*job)->id;
+  if (tasks) command.tasks = tasks->tasks;
   command.hold = options.hold;
   command.special_exit = options.special_exit;
   command.by_operator = options.by_admin;
-  // Asked only where the answer counts.
-  if (verb == JobVerb::kRelease && BatchStateOf(**job).held_by_admin)
+  // Asked only where the answer counts. Of tasks any record of the array may be held.
+  if (verb == JobVerb::kRelease && (tasks || BatchStateOf(**job).held_by_admin))
     command.by_operator = IsOperator(authorizer_, who, (*job)->cluster_queue);
   PostCommand<JobPtr>(engine_, std::move(command), std::move(done));
 }

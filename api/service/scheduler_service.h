@@ -217,8 +217,6 @@ class SchedulerService : public ServiceParts {
   Result<JobPtr> FindJobById(JobId id) const;
   /// The record that an array's task is in. `id`: as the caller wrote it.
   Result<JobPtr> FindTask(const std::string& id, const TaskIds& ids, const JobTest& seen) const;
-  void ChangeTasks(const auth::Principal& who, const TaskIds& ids, auth::Verb right, JobVerb verb,
-                   Callback<JobPtr> done);
   Result<JobPtr> FindJobByName(const std::string& ns, const std::string& name,
                                const JobTest& seen) const;
   Result<JobPtr> FindJobByWorkload(const std::string& ns, const std::string& workload) const;

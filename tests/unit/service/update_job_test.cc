@@ -57,9 +57,13 @@ class UpdateTest : public ::testing::Test {
   }
   Result<JobPtr> Do(JobId id, JobVerb verb, const auth::Principal& who,
                     api::VerbOptions options = {}) {
+    return Do(std::to_string(id.value), verb, who, options);
+  }
+  Result<JobPtr> Do(const std::string& id, JobVerb verb, const auth::Principal& who,
+                    api::VerbOptions options = {}) {
     std::optional<Result<JobPtr>> answer;
     service.ChangeJob(
-        who, std::to_string(id.value), verb,
+        who, id, verb,
         [&answer](Result<JobPtr> result) { answer = std::move(result); }, options);
     w.world.Settle();
     return *answer;
@@ -153,6 +157,28 @@ TEST_F(UpdateTest, ADependency_OnAJobThatTheUserMayNotSee_IsOneOnNone) {
   ASSERT_FALSE(unknown.ok());
   EXPECT_EQ(refused.error().detail, unknown.error().detail);
   EXPECT_THAT(refused.error().detail, HasSubstr("Job dependency problem"));
+  // Whatever way the script comes.
+  EXPECT_FALSE(service.EstimateSubmission(bob, {"default", Script(dependency), ""}).ok());
+  EXPECT_TRUE(service.EstimateSubmission(alice, {"default", Script(dependency), ""}).ok());
+  std::optional<Error> applied;
+  service.Apply(bob, "default", {Script(dependency)}, false,
+                [&applied](Result<std::vector<api::DocumentOutcome>> result) {
+    if (!result.ok()) applied = result.error();
+  });
+  w.world.Settle();
+  ASSERT_TRUE(applied.has_value());
+  EXPECT_THAT(applied->detail, HasSubstr("Job dependency problem"));
+}
+
+TEST_F(UpdateTest, TasksOfAnArray_AreAskedTheSameRightsAndOptions) {
+  const JobId array = (*Submit(R"(,"array":"0-3","hold":true)", bob))->id;
+  const std::string task = std::to_string(array.value) + "_1";
+  EXPECT_EQ(Do(task, JobVerb::kSuspend, bob).error().code, Code::kPermissionDenied);
+  EXPECT_EQ(Do(task, JobVerb::kHold, bob, {.by_admin = true}).error().code,
+            Code::kPermissionDenied);
+  ASSERT_TRUE(Do(task, JobVerb::kHold, alice, {.by_admin = true}).ok());
+  EXPECT_EQ(Do(task, JobVerb::kRelease, bob).error().code, Code::kPermissionDenied);
+  EXPECT_TRUE(Do(task, JobVerb::kRelease, alice).ok());
 }
 
 TEST_F(UpdateTest, OperatorsAloneSuspendAndHoldForOperators) {
