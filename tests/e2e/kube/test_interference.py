@@ -280,8 +280,8 @@ class Gangs(Interference):
         # The scheduler says so unless it hears of the pods before it hears that the node is gone: then it binds
         # one to that node, where it never runs.
         self.server.wait(lambda: "Unschedulable" in self.server.job(view["id"])["message"] or self.fleet.ledger.attempts(view["uid"]) == [1, 2],
-                         what="Unschedulable in the message, or a second attempt")
-        self.server.wait(lambda: self.fleet.ledger.attempts(view["uid"]) == [1, 2], what="a second attempt")
+                         what="Unschedulable in the message, or a second attempt", timeout=150)
+        self.server.wait(lambda: self.fleet.ledger.attempts(view["uid"]) == [1, 2], what="a second attempt", timeout=150)
         self.assertEqual(self.finish(view)["cluster"], other)
         self.assertIn("PodsReadyTimeout", self.told(view))
         self.assertEqual({pod.member for pod in self.fleet.ledger.of_job(view["uid"], attempt=2)}, {other})
