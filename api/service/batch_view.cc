@@ -51,6 +51,8 @@ void PutDetails(const JobRecord& job, const BatchDetails& batch, json::object* v
   out["mailUser"] = batch.mail_user;
   out["mailEvents"] = batch.mail_events;
   out["submitLine"] = batch.submit_line;
+  const bool waits = job.state == JobState::kPending || job.state == JobState::kHeld;
+  out["partitions"] = waits ? batch.partitions : "";
   out["signal"] = batch.warning.signal;
   out["signalBefore"] = batch.warning.seconds_before;
   out["signalBatch"] = batch.warning.batch_only;

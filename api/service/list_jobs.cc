@@ -41,11 +41,19 @@ bool Wants(const JobFilter& filter, JobState state) {
          std::find(filter.states.begin(), filter.states.end(), state) != filter.states.end();
 }
 
+// A waiting job of several partitions is in all of them (rule B29).
+bool WaitsIn(const JobRecord& job, const std::string& queue) {
+  if (job.batch == nullptr || job.batch->partitions.empty()) return false;
+  if (HoldsQuota(job.state) || IsTerminal(job.state)) return false;
+  return ("," + job.batch->partitions + ",").find("," + queue + ",") != std::string::npos;
+}
+
 // The filter for jobs in memory; QueryOf is the same filter for the store.
 bool Passes(const JobFilter& filter, const VisibilityPtr& seen, const JobRecord& job) {
   if (seen != nullptr && !seen->Shows(job)) return false;
   if (!filter.ns.empty() && job.ns != filter.ns) return false;
-  if (!filter.queue.empty() && job.local_queue != filter.queue) return false;
+  if (!filter.queue.empty() && job.local_queue != filter.queue && !WaitsIn(job, filter.queue))
+    return false;
   if (!filter.user.empty() && job.user != filter.user) return false;
   if (!filter.name.empty() && job.name != filter.name && job.display_name != filter.name)
     return false;

@@ -111,6 +111,21 @@ Result<std::vector<Submission>> SubmissionBuilder::BuildParsed(const std::string
 
 namespace {
 
+// The ClusterQueues that may take the job: that of its queue, and those of the other partitions of
+// a batch script (`-p a,b`).
+std::vector<std::string> FedQueues(const ConfigView& config, const std::string& ns,
+                                   const QueueChoice& chosen, const shapes::ParsedJob& job) {
+  std::vector<std::string> fed = {chosen.cluster_queue};
+  std::string_view rest = job.batch == nullptr ? "" : std::string_view(job.batch->partitions);
+  while (!rest.empty()) {
+    const std::string name(rest.substr(0, rest.find(',')));
+    rest.remove_prefix(std::min(rest.size(), name.size() + 1));
+    const auto queue = config.local_queues.find({ns, name});
+    if (queue != config.local_queues.end()) fed.push_back(queue->second.cluster_queue);
+  }
+  return fed;
+}
+
 // The account that the job runs as on local members (rule U60). Root's only if the kernel named
 // root: a token, a munge credential of another host or an impersonation does not make root.
 std::optional<std::uint32_t> JobAccountOf(const auth::Principal& who) {
@@ -164,8 +179,10 @@ Result<std::shared_ptr<JobRecord>> SubmissionBuilder::Draft(const std::string& n
        script ? "priorityClass" : "metadata.labels[kueue.x-k8s.io/priority-class]"},
       who_, authorizer_);
   if (!within.ok()) return within.error();
-  const Status tenancy = CheckManifestTenancy(config_, *resolved, queue->cluster_queue, *parsed);
-  if (!tenancy.ok()) return tenancy.error();
+  for (const std::string& fed : FedQueues(config_, *resolved, *queue, *parsed)) {
+    const Status tenancy = CheckManifestTenancy(config_, *resolved, fed, *parsed);
+    if (!tenancy.ok()) return tenancy.error();
+  }
   // The ClusterQueue may not exist yet: then the job is accepted and waits.
   const auto feeds = config_.cluster_queues.find(queue->cluster_queue);
   const Status served = CheckServed(

@@ -195,7 +195,8 @@ Status UpdateReader::TakeQueue() {
   const State state = queue->second.partition.state;
   if (state == State::kDrain || state == State::kInactive)
     return InvalidField("queue", "LocalQueue \"" + queue->second.name + "\" takes no jobs now");
-  if (queue->second.name == job_.local_queue) return Done{};
+  const bool several = job_.batch != nullptr && !job_.batch->partitions.empty();
+  if (queue->second.name == job_.local_queue && !several) return Done{};
   update_.queue = queue->second.name;
   update_.cluster_queue = queue->second.cluster_queue;
   return Done{};

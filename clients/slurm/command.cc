@@ -60,12 +60,19 @@ std::string UserName(const std::string& user) {
   return entry == nullptr ? user : entry->pw_name;
 }
 
+// `list`: "a,b".
+static bool IsListed(std::string_view list, const std::string& name) {
+  return !list.empty() &&
+         ("," + std::string(list) + ",").find("," + name + ",") != std::string::npos;
+}
+
 bool InPartitions(const std::vector<std::string>& list, const JobRow& row,
                   const std::string& default_ns) {
   if (list.empty()) return true;
   return std::any_of(list.begin(), list.end(), [&](const std::string& text) {
     const Partition partition = SplitPartition(text, default_ns);
-    return partition.queue == row.queue && partition.ns == row.ns;
+    return partition.ns == row.ns &&
+           (partition.queue == row.queue || IsListed(row.extra->partitions, partition.queue));
   });
 }
 
@@ -107,10 +114,12 @@ Partition SplitPartition(std::string_view text, const std::string& default_ns) {
 }
 
 std::string_view PartitionOf(const JobRow& row, std::string_view default_ns, std::string* scratch) {
-  if (row.ns == default_ns) return row.queue;
+  const std::string_view names =
+      row.extra->partitions.empty() ? row.queue : row.extra->partitions;
+  if (row.ns == default_ns) return names;
   scratch->assign(row.ns);
   scratch->push_back('/');
-  scratch->append(row.queue);
+  scratch->append(names);
   return *scratch;
 }
 

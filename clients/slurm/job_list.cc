@@ -90,6 +90,7 @@ constexpr ExtraText kExtraTexts[] = {
     {"suspendedSince", &JobExtra::suspended_since},
     {"waitingTasks", &JobExtra::waiting_tasks},
     {"partitionProblem", &JobExtra::partition_problem},
+    {"partitions", &JobExtra::partitions},
 };
 constexpr ExtraNumber kExtraNumbers[] = {
     {"mailEvents", &JobExtra::mail_events},

@@ -66,7 +66,8 @@ struct PodAmounts {
 /// What few jobs have. Empty texts and zeros mean none.
 struct JobExtra {
   std::string_view features, required_nodes, excluded_nodes, licenses, reservation, wckey,
-      mail_user, dependency, begin, deadline, suspended_since, waiting_tasks, partition_problem;
+      mail_user, dependency, begin, deadline, suspended_since, waiting_tasks, partition_problem,
+      partitions;
   std::int64_t mail_events = 0, time_min_s = 0, nice = 0, suspended_s = 0, task_throttle = 0,
                tasks_per_node = 0, memory_per_cpu_mb = 0;
   bool exclusive = false, allocation_only = false, held_by_admin = false, special_exit = false;

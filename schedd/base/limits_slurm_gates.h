@@ -9,6 +9,8 @@ namespace muster::limits {
 /// Attempts of a batch script that may be lost with their members before it is held
 /// (RequeueLimit), as Slurm's MaxBatchRequeue.
 inline constexpr std::int64_t kLostAttemptsMost = 5;
+/// Partitions of `-p a,b`: each costs an entry in a queue while the job waits.
+inline constexpr std::size_t kPartitionsOfJob = 16;
 /// How long the client of an allocation counts as alive after it has said so.
 inline constexpr std::int64_t kClientLeaseS = 30;
 /// Jobs whose dependencies one step of the engine judges: some milliseconds.

@@ -14,6 +14,9 @@
 
 namespace muster {
 
+/// The preemption gate of a job's entries in partitions other than its own (rule B29).
+inline constexpr const char* kPartitionGate = "muster.io/partition";
+
 /// Indexes of array tasks: first, first + step, ... up to last. 0 <= first <= last, step >= 1.
 struct TaskRange {
   std::int32_t first = 0, last = 0, step = 1;
@@ -73,6 +76,9 @@ struct BatchDetails {
   /// --constraint, --nodelist, --exclude, --licenses, --reservation as given.
   std::string features, required_nodes, excluded_nodes, licenses, reservation;
   std::string wckey, mail_user, submit_line;
+  /// `-p a,b` as given, "a,b": LocalQueues of its namespace, of which the first that can start it
+  /// does (rule B29). "": only its own.
+  std::string partitions;
   std::uint32_t mail_events = 0;
   WarningSignal warning;
   std::int64_t time_min_s = 0;  // --time-min

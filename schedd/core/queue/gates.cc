@@ -81,10 +81,12 @@ std::optional<GateVerdict> JobGate(const ConfigView& config, const ClusterQueue&
 }
 
 bool PreemptionIsGated(const JobRecord& job, const AdmissionSettings& settings) {
-  if (!settings.orchestrated_preemption && !settings.concurrent_admission) return false;
   const auto& gates = StateOf(job).preemption_gates;
-  return std::any_of(gates.begin(), gates.end(),
-                     [](const PreemptionGate& gate) { return !gate.open; });
+  if (gates.empty()) return false;
+  const bool all = settings.orchestrated_preemption || settings.concurrent_admission;
+  return std::any_of(gates.begin(), gates.end(), [&](const PreemptionGate& gate) {
+    return !gate.open && (all || gate.name == kPartitionGate);
+  });
 }
 
 }  // namespace muster::core

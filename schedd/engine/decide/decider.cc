@@ -13,6 +13,7 @@
 
 #include "schedd/core/cycle/cycle.h"
 #include "schedd/core/cycle/plan_check.h"
+#include "schedd/engine/jobs/partition_entries.h"
 #include "schedd/engine/jobs/stand_ins.h"
 #include "schedd/model/admission_lifecycle.h"
 #include "schedd/telemetry/log.h"
@@ -35,6 +36,16 @@ core::Plan NothingRuns(const core::Snapshot& snapshot) {
     }
   }
   return plan;
+}
+
+// Entries of one job in several partitions may be admitted together: its own counts, else that of
+// the partition that it named first.
+bool IsFirstChoice(const core::Plan& plan, const JobRecord& entry) {
+  if (!HasPartitions(entry)) return true;
+  const auto rank = [](JobId id) { return IsStandIn(id) ? SlotOf(id) : 0; };
+  return std::none_of(plan.admits.begin(), plan.admits.end(), [&](const auto& other) {
+    return OwnerOf(other.job->id) == OwnerOf(entry.id) && rank(other.job->id) < rank(entry.id);
+  });
 }
 
 }  // namespace
@@ -135,7 +146,7 @@ void Decider::CarryOut(const core::Plan& plan) {
       array_tasks_.Admit(admit);
     } else if (admit.replaced != nullptr) {
       stand_ins_.AdmitSlice(admit);
-    } else {
+    } else if (IsFirstChoice(plan, *admit.job)) {
       attempts_.Admit(admit);
     }
   }

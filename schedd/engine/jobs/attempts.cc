@@ -10,6 +10,7 @@
 #include <csignal>
 
 #include "schedd/engine/context/object_names.h"
+#include "schedd/engine/jobs/partition_entries.h"
 #include "schedd/engine/jobs/stand_ins.h"
 #include "schedd/engine/live/remote_objects.h"
 #include "schedd/lifecycle/admissions.h"
@@ -30,7 +31,21 @@ Attempts::Attempts(EngineContext& context, CommitPipeline& commits, const LiveCo
 void Attempts::Admit(const core::PlannedAdmission& admit) {
   const JobPtr before = jobs_.Find(OwnerOf(admit.job->id));
   MUSTER_CHECK(before != nullptr);
-  Admit(before, admit);
+  if (!HasPartitions(*before)) return Admit(before, admit);
+  Admit(InPartitionOf(before, *admit.job), admit);
+}
+
+// The job as it is in the partition of the entry that is admitted. A queue other than at acceptance
+// is stored with the AdmissionState.
+JobPtr Attempts::InPartitionOf(const JobPtr& job, const JobRecord& entry) {
+  if (entry.id == job->id) return job;
+  auto moved = std::make_shared<JobRecord>(*job);
+  moved->local_queue = entry.local_queue;
+  moved->cluster_queue = entry.cluster_queue;
+  moved->batch_state = entry.batch_state;
+  ChangeState(moved.get(), [](AdmissionState*) {});
+  commits_.tx().respecified.insert(job->id);
+  return jobs_.Put(job, std::move(moved), "JobMoved");
 }
 
 void Attempts::Admit(const JobPtr& before, const core::PlannedAdmission& admit) {

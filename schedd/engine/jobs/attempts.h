@@ -82,6 +82,7 @@ class Attempts : public JobFollower {
   void Leave(JobId id) override { pace_.Forget(id); }
 
  private:
+  JobPtr InPartitionOf(const JobPtr& job, const JobRecord& entry);
   void Start(const JobPtr& job);
   void FinishDeletion(const JobPtr& job);
   WallTime NextTry(const JobRecord& evicted, WallTime now);

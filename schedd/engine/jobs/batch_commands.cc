@@ -152,6 +152,7 @@ void BatchCommands::TakeSpec(const JobUpdate& update, JobRecord* draft) {
   batch->array_job_id = draft->batch->array_job_id;
   batch->array_task_id = draft->batch->array_task_id;
   batch->array_spec = draft->batch->array_spec;
+  batch->partitions = draft->batch->partitions;
   draft->batch = std::move(batch);
   draft->time_limit_s = spec.time_limit_s;
   if (!spec.display_name.empty()) draft->display_name = spec.display_name;
@@ -172,6 +173,10 @@ void BatchCommands::TakeQueue(const JobUpdate& update, JobRecord* draft) {
   if (update.queue) {
     draft->local_queue = *update.queue;
     draft->cluster_queue = *update.cluster_queue;
+    // From now on it waits in this partition alone.
+    auto batch = std::make_shared<BatchDetails>(*draft->batch);
+    batch->partitions.clear();
+    draft->batch = std::move(batch);
     // A queue other than at acceptance is stored with the AdmissionState.
     ChangeState(draft, [](AdmissionState*) {});
     commits_.tx().respecified.insert(draft->id);

@@ -13,6 +13,7 @@
 #include "schedd/base/quantity.h"
 #include "schedd/engine/context/object_names.h"
 #include "schedd/engine/jobs/attempts.h"
+#include "schedd/engine/jobs/partition_entries.h"
 #include "schedd/engine/jobs/stand_ins.h"
 #include "schedd/shapes/parts/requeue_wait.h"
 
@@ -51,6 +52,8 @@ void Attempts::Evict(const core::Eviction& eviction) {
     preemptor = OwnerOf(eviction.preemptor->id);
     uid = eviction.preemptor->uid.ToString();
     const JobPtr owner = jobs_.Find(preemptor);
+    // Another partition has admitted it in this cycle.
+    if (owner != nullptr && HasPartitions(*owner) && owner->state != JobState::kPending) return;
     job_uid = owner == nullptr ? uid : owner->uid.ToString();
   }
   if (eviction.reason == Reason::kPreempted) {

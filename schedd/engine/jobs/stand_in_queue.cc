@@ -9,6 +9,7 @@
 
 #include <algorithm>
 
+#include "schedd/engine/jobs/partition_entries.h"
 #include "schedd/engine/jobs/variants.h"
 
 namespace muster {
@@ -25,6 +26,7 @@ JobPtr WithId(const std::vector<JobPtr>& entries, JobId id) {
 
 void StandInQueue::Reset() {
   by_job_.clear();
+  several_.clear();
   variant_notes_.clear();
   gate_times_.clear();
 }
@@ -33,7 +35,8 @@ void StandInQueue::Reset() {
 // waits already, and its job's quota does not depend on it.
 void StandInQueue::Sync(const JobPtr& job) {
   const auto known = by_job_.find(job->id);
-  if (known == by_job_.end() && job->admission_state == nullptr) return;
+  if (known == by_job_.end() && job->admission_state == nullptr && !HasPartitions(*job)) return;
+  NoteSeveral(*job);
   std::vector<JobPtr> wanted = StandInsOf(*job, *config_.view(), OpenGates(*job));
   if (known == by_job_.end()) {
     if (wanted.empty()) return;
@@ -75,16 +78,30 @@ void StandInQueue::QueueWhenDurable(JobId stand_in) {
 // The record is durable, so its entries are queued at once. No gate is open: which ones are is not
 // stored.
 void StandInQueue::Enter(const JobPtr& job) {
-  if (job->admission_state == nullptr) return;
+  if (job->admission_state == nullptr && !HasPartitions(*job)) return;
+  NoteSeveral(*job);
   std::vector<JobPtr> entries = StandInsOf(*job, *config_.view(), {});
   if (entries.empty()) return;
   for (const JobPtr& entry : entries) waiting_.Add(entry);
   by_job_[job->id] = std::move(entries);
 }
 
+// A job that no other partition takes now has no entries, but an edit may give it some.
+void StandInQueue::NoteSeveral(const JobRecord& job) {
+  if (HasPartitions(job) && job.state == JobState::kPending) {
+    several_.insert(job.id);
+  } else {
+    several_.erase(job.id);
+  }
+}
+
 // The owners first: Sync changes the map.
 void StandInQueue::Resync() {
   std::vector<JobPtr> owners;
+  for (const JobId id : several_) {
+    if (by_job_.contains(id)) continue;
+    if (JobPtr owner = jobs_.Find(id); owner != nullptr) owners.push_back(std::move(owner));
+  }
   for (const auto& [id, entries] : by_job_) {
     if (JobPtr owner = jobs_.Find(id); owner != nullptr) owners.push_back(std::move(owner));
   }
@@ -99,6 +116,8 @@ void StandInQueue::Note(const core::UnadmittedWorkload& waiting) {
   if (owner == nullptr) return;
   if (IsParent(*owner)) {
     NoteVariant(owner, waiting);
+  } else if (HasPartitions(*owner)) {
+    NotePartition(owner, waiting);
   } else {
     NoteSlice(owner, waiting);
   }

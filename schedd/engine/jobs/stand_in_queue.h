@@ -74,6 +74,7 @@ class StandInQueue : public JobFollower {
 
   void Sync(const JobPtr& job);
   void QueueWhenDurable(JobId stand_in);
+  void NoteSeveral(const JobRecord& job);
 
   Result<JobPtr> Replace(const ReplaceJobCommand& command);
   Status Resize(JobRecord* job, const ReplaceJobCommand& command);
@@ -83,6 +84,7 @@ class StandInQueue : public JobFollower {
 
   std::set<std::size_t> OpenGates(const JobRecord& job);
   void NoteVariant(const JobPtr& job, const core::UnadmittedWorkload& waiting);
+  void NotePartition(const JobPtr& job, const core::UnadmittedWorkload& waiting);
   void OpenNextGate(const JobPtr& job);
 
   EngineContext& context_;
@@ -92,6 +94,8 @@ class StandInQueue : public JobFollower {
   LiveJobs& jobs_;
   DispatchRows& rows_;
   std::map<JobId, std::vector<JobPtr>> by_job_;
+  // Waiting batch scripts of several partitions.
+  std::set<JobId> several_;
   std::map<JobId, VariantNotes> variant_notes_;
   // When a job may get its next open gate.
   std::set<std::pair<WallTime, JobId>> gate_times_;

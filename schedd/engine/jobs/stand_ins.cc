@@ -8,6 +8,8 @@
 
 #include "schedd/base/limits.h"
 #include "schedd/base/limits_slurm_arrays.h"
+#include "schedd/base/limits_slurm_gates.h"
+#include "schedd/engine/jobs/partition_entries.h"
 #include "schedd/engine/jobs/variants.h"
 #include "schedd/lifecycle/job_changes.h"
 #include "schedd/model/scale_lifecycle.h"
@@ -18,10 +20,12 @@ namespace {
 constexpr std::int64_t kSlots = 128;
 static_assert(limits::kConcurrentFlavors < kSlots);
 static_assert(limits::kArrayWindow <= kSlots);
+static_assert(limits::kPartitionsOfJob < kSlots);
 
 }  // namespace
 
-// See the formula at the top. Slot 0 is the slice, slot n the variant of the n-th flavor.
+// See the formula at the top. Slot 0 is the slice, slot n the variant of the n-th flavor or the
+// entry in the n-th partition.
 JobId StandInId(JobId job, std::size_t slot) {
   return JobId{-(job.value * kSlots + kSlots - 1 - static_cast<std::int64_t>(slot))};
 }
@@ -32,11 +36,12 @@ std::size_t SlotOf(JobId stand_in) {
   return static_cast<std::size_t>(kSlots - 1 - (-stand_in.value) % kSlots);
 }
 
-// A parent has variants. An elastic job has a slice while it is dispatched, wants to grow and is
-// not leaving. No job has both.
+// A parent has variants, a batch script of several partitions an entry for each of the others. An elastic job has a slice while it is dispatched, wants to grow and is
+// not leaving. No job has two of these kinds.
 std::vector<JobPtr> StandInsOf(const JobRecord& job, const ConfigView& config,
                                const std::set<std::size_t>& open_gates) {
   if (IsParent(job)) return VariantsOf(job, config, open_gates);
+  if (HasPartitions(job)) return PartitionEntriesOf(job, config, open_gates);
   const ElasticScale* scale = ScaleOf(job);
   const bool grows = scale != nullptr && scale->pending && IsDispatched(job.state) &&
                      StateOf(job).active && !IsTrue(job, "Evicted") && !changes::IsCancelling(job);

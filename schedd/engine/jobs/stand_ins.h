@@ -1,6 +1,7 @@
 // Stand-ins: entries of a ClusterQueue's order that are not jobs. One kind is the larger slice that
 // an elastic job waits for (KEP-77); another kind are the variants of a job whose queue tries
-// each flavor separately (KEP-8691); the third kind, which ArrayTasks keeps, are waiting tasks of
+// each flavor separately (KEP-8691); the third kind are the entries of a batch script in its other
+// partitions (partition_entries.h); the fourth, which ArrayTasks keeps, are waiting tasks of
 // arrays. They are nominated, ordered, parked and admitted like any
 // workload, and what is decided about them happens to their job. They follow from the job's record
 // and the configuration, so they are not stored. Pure.
@@ -17,7 +18,8 @@
 namespace muster {
 
 /// The id of one of the job's stand-ins. It is negative, so it is never the id of a job, and it is
-/// always the same for a job and slot. `slot`: 0 is the slice, n the variant of the n-th flavor; of
+/// always the same for a job and slot. `slot`: 0 is the slice, n the variant of the n-th flavor or the
+/// entry in the n-th partition; of
 /// an array, its place in the window (limits::kArrayWindow).
 JobId StandInId(JobId job, std::size_t slot);
 /// True for ids that StandInId makes.

@@ -59,6 +59,21 @@ void StandInQueue::NoteVariant(const JobPtr& job, const core::UnadmittedWorkload
       true);
 }
 
+// Entries of a batch script in other partitions have gates too, so that it preempts in one partition
+// at a time: its own goes first, and the first of the others kGateWaitUs after it was blocked. The
+// job shows the reason that its own partition gives.
+void StandInQueue::NotePartition(const JobPtr& job, const core::UnadmittedWorkload& waiting) {
+  if (!waiting.preemption_gated) return;
+  VariantNotes& notes = variant_notes_[job->id];
+  notes.holds = HoldsQuota(job->state);
+  notes.blocked.insert(SlotOf(waiting.job->id));
+  if (!notes.next.set()) {
+    notes.next = WallTime{context_.clock.WallNow().us + kGateWaitUs};
+    gate_times_.emplace(notes.next, job->id);
+  }
+  OpenNextGate(job);
+}
+
 // Opens one gate, that of the best blocked flavor whose gate is closed, unless the last one was
 // opened less than kGateWaitUs ago. Sync gives the queue the variant with its open gate.
 void StandInQueue::OpenNextGate(const JobPtr& job) {
@@ -70,7 +85,8 @@ void StandInQueue::OpenNextGate(const JobPtr& job) {
     notes.next = WallTime{now.us + kGateWaitUs};
     gate_times_.emplace(notes.next, job->id);
     commits_.AddEvent("JobPreemptionGateOpened", job->id, ObjectName(*job), "",
-                      "A variant may preempt: the one of flavor number " + std::to_string(slot));
+                      "An entry may preempt: the one of flavor or partition number " +
+                          std::to_string(slot));
     Sync(job);
     return;
   }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "schedd/base/limits_slurm_gates.h"
 #include "schedd/base/names.h"
 #include "schedd/shapes/batch/batch_directives.h"
 #include "schedd/shapes/batch/batch_spec.h"
@@ -45,6 +46,10 @@ Status SetQueue(std::string_view text, std::string_view ns, json::object* metada
     if (names == 0) first = *name;
     all += (names == 0 ? "" : ",") + *name;
     from = comma + 1;
+  }
+  if (names > limits::kPartitionsOfJob) {
+    return InvalidField("queue", "names " + std::to_string(names) + " partitions; at most " +
+                                     std::to_string(limits::kPartitionsOfJob) + " are tried");
   }
   json::object annotations;
   if (IsLabelValue(first)) {

@@ -37,7 +37,7 @@ std::string ComponentName(std::size_t index) {
 }
 
 // The fields that squeue and sacct show.
-std::shared_ptr<const BatchDetails> Details(const BatchSpec& spec) {
+std::shared_ptr<BatchDetails> Details(const BatchSpec& spec) {
   auto details = std::make_shared<BatchDetails>();
   details->array_spec = spec.array_spec;
   details->work_dir = spec.work_dir;
@@ -111,11 +111,15 @@ void Parse(const Field& root, ParsedJob* job) {
   }
   job->hold = spec.hold;
   if (!spec.account.empty()) job->expected_cluster_queue = spec.account;
-  job->batch = Details(spec);
+  auto details = Details(spec);
   if (spec.state != BatchState{}) job->batch_state = std::make_shared<const BatchState>(spec.state);
   const std::string_view partitions =
       root["metadata"]["annotations"].Named(kPartitionsKey).StringOr("");
-  if (!partitions.empty()) job->queue = partitions;
+  if (!partitions.empty()) {
+    job->queue = partitions;
+    details->partitions = partitions;
+  }
+  job->batch = std::move(details);
   job->pod_sets.push_back(PodSetOf(ComponentName(0), spec.amounts));
   for (std::size_t i = 0; i < spec.components.size(); ++i)
     job->pod_sets.push_back(PodSetOf(ComponentName(i + 1), spec.components[i]));

@@ -19,8 +19,12 @@ bool TakesJobs(const PartitionProperties& partition) {
   return partition.state == State::kUp || partition.state == State::kDown;
 }
 
-// A partition in which the job could start by its state and its limits of time and nodes.
-bool CouldRunIn(const PartitionProperties& partition, const ParsedJob& job) {
+// A partition in which the job could start by its account, its state and its limits of time and
+// nodes.
+bool CouldRunIn(const LocalQueue& queue, const ParsedJob& job) {
+  const PartitionProperties& partition = queue.partition;
+  if (job.expected_cluster_queue && *job.expected_cluster_queue != queue.cluster_queue)
+    return false;
   const bool in_time = partition.max_time_s == 0 || job.time_limit_s == 0 ||
                        job.time_limit_s <= partition.max_time_s;
   const std::int32_t nodes = job.batch == nullptr ? 1 : job.batch->nodes;
@@ -55,7 +59,7 @@ std::string OneOfQueues(const ConfigView& config, const std::string& ns, const P
     const auto queue = config.local_queues.find({ns, name});
     if (queue == config.local_queues.end()) return name;
     if (first.empty()) first = name;
-    if (chosen.empty() && CouldRunIn(queue->second.partition, job)) chosen = name;
+    if (chosen.empty() && CouldRunIn(queue->second, job)) chosen = name;
     if (comma == std::string_view::npos) break;
     rest.remove_prefix(comma + 1);
   }

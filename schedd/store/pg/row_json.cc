@@ -245,6 +245,7 @@ std::string BatchText(const BatchDetails& batch) {
   PutText(&object, "wckey", batch.wckey);
   PutText(&object, "mailUser", batch.mail_user);
   PutText(&object, "submitLine", batch.submit_line);
+  PutText(&object, "partitions", batch.partitions);
   if (!batch.requeue) object["requeue"] = false;
   if (batch.warning.batch_only) object["signalBatch"] = true;
   if (batch.warning.reservation) object["signalReservation"] = true;
@@ -304,6 +305,7 @@ Result<std::shared_ptr<const BatchDetails>> ParseBatch(std::string_view text) {
     batch->wckey = TextOf(object, "wckey");
     batch->mail_user = TextOf(object, "mailUser");
     batch->submit_line = TextOf(object, "submitLine");
+    batch->partitions = TextOf(object, "partitions");
     const json::value* requeue = object.if_contains("requeue");
     batch->requeue = requeue == nullptr || requeue->as_bool();
     batch->exclusive = object.contains("exclusive");
