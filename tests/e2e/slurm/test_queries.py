@@ -6,12 +6,22 @@ import unittest
 import slurm_site
 
 
+# A partition of another account than those of the site.
+ELSEWHERE = """
+apiVersion: kueue.x-k8s.io/v1beta1
+kind: LocalQueue
+metadata: {name: elsewhere, namespace: default}
+spec: {clusterQueue: other}
+"""
+
+
 class Queries(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.site = slurm_site.Muster(requeue_wait="2s")
         cls.addClassCleanup(cls.site.close)
         cls.site.start()
+        cls.site.run("muster", "apply", "-f", "-", stdin=ELSEWHERE)
 
     def run_(self, *words, exit=0):
         ran = self.site.run(*words, check=False)
@@ -43,6 +53,24 @@ class Queries(unittest.TestCase):
         self.assertEqual((document["jobs"][0]["name"], document["jobs"][0]["job_state"]), ("renamed", ["PENDING"]))
         self.run_("scancel", job)
         self.assertEqual(self.rows(job, "State,ExitCode", "-X"), [[f"CANCELLED by {os.getuid()}", "0:0"]])
+
+    def test_a_job_of_several_partitions_is_in_all_of_them_until_it_starts_in_one(self):
+        held = self.submit("true", "-H", "-p", "main,elsewhere")
+        for partition in ("main", "elsewhere"):
+            self.assertEqual(self.run_("squeue", "-h", "-p", partition, "-j", held, "-o", "%P").strip(), "main,elsewhere")
+        self.assertEqual(self.run_("squeue", "-h", "-p", "short", "-j", held, "-o", "%P").strip(), "")
+        self.run_("scontrol", "release", held)
+        self.until(held, "COMPLETED")
+        self.assertEqual(self.rows(held, "Partition,Account", "-X"), [["main", "proj"]])
+
+    def test_a_full_partition_is_passed_over_for_one_that_can_start_the_job(self):
+        fills = self.submit("sleep 100", "-p", "main", "-L", "matlab:4")
+        job = self.submit("sleep 100", "-p", "main,elsewhere", "-L", "matlab:1")
+        self.until(job, "RUNNING")
+        self.assertEqual(self.cell(job, "%P %a"), "elsewhere other")
+        self.run_("scancel", job, fills)
+        unknown = self.run_("sbatch", "-p", "main,nowhere", "--wrap", "true", exit=1)
+        self.assertIn("invalid partition specified: main,nowhere", unknown)
 
     def test_waiting_tasks_are_one_line_and_are_cancelled_by_number(self):
         job = self.submit("true", "-H", "-a", "0-9%2")
