@@ -19,7 +19,7 @@ Owners::Owners(EngineContext& context_in)
       arrays(jobs),
       attempts(context, commits, config, waiting, jobs, rows),
       array_tasks(context, commits, waiting, jobs, attempts, arrays, job_ids),
-      dependencies(context, commits, jobs, attempts, array_tasks),
+      dependencies(context, commits, jobs, attempts, arrays, array_tasks),
       partitions(commits, config, jobs),
       batch_commands(context, commits, config, waiting, jobs, attempts, dependencies),
       job_commands(context, commits, jobs, attempts, batch_commands, arrays, array_tasks),
