@@ -191,6 +191,21 @@ TEST(BatchGate, SaysWhyAScriptWaits) {
   EXPECT_EQ(job.batch_state, nullptr) << "all of it has its default";
 }
 
+TEST(Partition, ItsMemoryPerCpu_HoldsForEachComponent) {
+  JobRecord job;
+  auto batch = std::make_shared<BatchDetails>();
+  batch->components = {{"component-1", 1, 1, 2}};
+  job.batch = std::move(batch);
+  const auto wants = [&job](std::int64_t mb) {
+    auto sets = std::make_shared<PodSets>();
+    sets->push_back({"component-1", 1, {{"cpu", 2000}, {"memory", mb * 1024 * 1024}}, nullptr});
+    job.pod_sets = std::move(sets);
+    return changes::PartitionProblem(job, {.max_mem_per_cpu_mb = 1000});
+  };
+  EXPECT_EQ(wants(2000), "");
+  EXPECT_EQ(wants(2002), "PartitionMemoryLimit");
+}
+
 TEST(Partition, ItsLimits_GiveSlurmsReasons) {
   using State = PartitionProperties::State;
   struct Row {
