@@ -15,8 +15,8 @@ std::string TasksText(const JobCommand& command) {
   return std::to_string(command.id.value) + "_[" + IndexText(command.tasks) + "]";
 }
 
-// True if the verb would change tasks that wait in this record; ChangeJob leaves the record as it is
-// otherwise, or refuses.
+// True if the verb would change tasks that wait in this record; ChangeJob leaves the record as it
+// is otherwise, or refuses.
 bool ChangesWaiting(const JobCommand& command, const JobRecord& record) {
   const bool held = record.state == JobState::kHeld;
   const bool by_admin = BatchStateOf(record).held_by_admin;

@@ -1,5 +1,6 @@
 // Arrays: what follows from the records of each array's jobs: how many of its tasks wait, run and
-// have ended, and how, which records they are in, and how many more may start. On the engine thread only.
+// have ended, and how, which records they are in, and how many more may start. On the engine thread
+// only.
 #pragma once
 
 #include <cstdint>

@@ -47,7 +47,7 @@ class Parents {
   const LiveJobs& jobs_;
   const Arrays& arrays_;
   Status prefetched_ = Done{};
-  std::map<JobId, JobPtr> read_;  // by the id asked for; null: there is none
+  std::map<JobId, JobPtr> read_;       // by the id asked for; null: there is none
   std::map<JobId, ParentState> ends_;  // of arrays all of whose tasks have ended
   std::map<Key, Parent> tasks_;
   int reads_ = 0;

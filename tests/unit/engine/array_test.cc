@@ -182,8 +182,8 @@ TEST(Array, ARefusedVerbDividesNothing) {
   world.Run();
   ASSERT_TRUE(world.DoTasks(JobVerb::kHold, array, {{1, 5, 1}}, true).ok());
   const std::size_t records = world.Records(array).size();
-  for (const JobVerb verb : {JobVerb::kRelease, JobVerb::kSuspend, JobVerb::kResume,
-                             JobVerb::kKeep, JobVerb::kRequeue}) {
+  for (const JobVerb verb : {JobVerb::kRelease, JobVerb::kSuspend, JobVerb::kResume, JobVerb::kKeep,
+                             JobVerb::kRequeue}) {
     EXPECT_FALSE(world.DoTasks(verb, array, {{3, 3, 1}}).ok());
     EXPECT_EQ(world.Records(array).size(), records) << JobVerbName(verb);
   }

@@ -275,12 +275,12 @@ TEST(DependentsWithoutRoom, WaitForTheStoreWithoutSpinning) {
       world.members.CarryAll();
     } while (world.store.DrainOne() || world.engine->Step() || !world.members.Idle());
   };
-  std::vector<ObjectChange> objects = {
-      NamespaceObject("default"), FlavorObject("default"),
-      ClusterQueueObject({.nominal = {{"cpu", 4000}}}), LocalQueueObject("queue", "cq"),
-      MemberObject("east", {{"cpu", 64000}})};
-  world.engine->Post(ApplyCommand{{"root", "test"}, std::move(objects), false,
-                                  [](Result<std::vector<AppliedObject>>) {}});
+  std::vector<ObjectChange> objects = {NamespaceObject("default"), FlavorObject("default"),
+                                       ClusterQueueObject({.nominal = {{"cpu", 4000}}}),
+                                       LocalQueueObject("queue", "cq"),
+                                       MemberObject("east", {{"cpu", 64000}})};
+  world.engine->Post(ApplyCommand{
+      {"root", "test"}, std::move(objects), false, [](Result<std::vector<AppliedObject>>) {}});
   settle();
   SubmitCommand command;
   command.jobs.push_back(ScriptSubmission({.job = {.name = "parent", .held = true}}));
@@ -292,8 +292,8 @@ TEST(DependentsWithoutRoom, WaitForTheStoreWithoutSpinning) {
   world.engine->Post(std::move(command));
   settle();
   world.clock.Advance(1000);
-  world.engine->Post(JobCommand{{"alice", "test"}, JobVerb::kCancel, JobId{1},
-                                [](Result<JobPtr>) {}});
+  world.engine->Post(
+      JobCommand{{"alice", "test"}, JobVerb::kCancel, JobId{1}, [](Result<JobPtr>) {}});
   clockid_t used{};
   std::jthread loop([&world](std::stop_token stop) { world.engine->Run(stop); });
   ASSERT_EQ(pthread_getcpuclockid(loop.native_handle(), &used), 0);
