@@ -102,6 +102,15 @@ Response EstimateResponse(const api::SubmissionEstimate& estimate) {
 
 }  // namespace
 
+// A field of the manifest, or an option of a directive (`-d`, `--dependency`, or a beginning of
+// it).
+bool SubmitMayBlock(const Request& request) {
+  if (request.Query("dryRun") != nullptr) return true;
+  const std::string_view body = request.body;
+  const auto has = [body](std::string_view text) { return body.find(text) != body.npos; };
+  return has("dependency") || ((has("#SBATCH") || has("#SLURM")) && has("-d"));
+}
+
 void SubmitJob(ApiContext& api, const Caller& who, Request& request, Responder respond) {
   const auto refuse = [&respond](const Error& error) {
     respond([error] { return ErrorOnV1(error); });

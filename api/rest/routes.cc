@@ -129,6 +129,13 @@ class Table {
   void Add(Way way, std::size_t body, Run run, Handler handler) {
     Push(way, body, run, handler, {Access::kService, true});
   }
+  // Of the route that was added last, which runs inline: such requests run on the pool.
+  void OnPoolIf(bool (*test)(const Request& request)) {
+    auto& may_block = routes_.back().may_block;
+    may_block = [known = may_block, test](const Request& request) {
+      return test(request) || known(request);
+    };
+  }
   // A route that answers about the daemon itself or the API, also while the daemon is not ready.
   void AddPath(Way way, Run run, SyncFunction handler) {
     Push(way, 0, run, handler, {Access::kPath, false});
@@ -187,6 +194,7 @@ void AddSystem(Table& table) {
 
 void AddJobs(Table& table) {
   table.Add("POST /v1/namespaces/{namespace}/jobs", kManifest, Run::kInline, SubmitJob);
+  table.OnPoolIf(SubmitMayBlock);
   table.Add("POST /v1/namespaces/{namespace}/jobs:batch", kMany, Run::kPool, SubmitBatch);
   table.Add("POST /v1/apply", kMany, Run::kPool, ApplyDocuments);
   table.Add("GET /v1/jobs", 0, Run::kPool, ListJobs);

@@ -13,13 +13,16 @@
 #include <utility>
 
 #include "api/service/actor.h"
+#include "api/service/array_ids.h"
+#include "api/service/batch_checks.h"
 #include "api/service/job_rights.h"
 #include "api/service/operators.h"
 #include "api/service/post_command.h"
 #include "api/service/scheduler_service.h"
 #include "api/service/tenancy.h"
-#include "schedd/shapes/parts/changed_spec.h"
+#include "api/service/unserved.h"
 #include "schedd/shapes/kinds/preparation.h"
+#include "schedd/shapes/parts/changed_spec.h"
 #include "schedd/text/lenient.h"
 
 namespace muster::api {
@@ -119,8 +122,9 @@ class UpdateReader {
   // `manifest`: as it is stored.
   Result<JobUpdate> Read(const json::value& manifest) {
     update_.base_version = job_.resource_version;
-    update_.by_operator = IsOperator(authorizer_, who_, job_.cluster_queue);
     if (Status queue = TakeQueue(); !queue.ok()) return queue.error();
+    update_.by_operator = IsOperator(authorizer_, who_, job_.cluster_queue) &&
+                          IsOperator(authorizer_, who_, NextQueue());
     if (Status spec = TakeSpec(manifest); !spec.ok()) return spec.error();
     if (Status priority = TakePriority(); !priority.ok()) return priority.error();
     if (fields_.contains("arrayTaskThrottle")) {
@@ -139,10 +143,18 @@ class UpdateReader {
   Status TakeQueue();
   Status TakeSpec(const json::value& manifest);
   Status TakePriority();
-  Status OperatorsOnly(const char* field, const std::string& what) {
+  Status CheckMovedPriority() const;
+  Status CheckServedAgain(shapes::ParsedJob* parsed, json::object* filled) const;
+  // The ClusterQueue that the job will wait in.
+  const std::string& NextQueue() const {
+    return update_.cluster_queue ? *update_.cluster_queue : job_.cluster_queue;
+  }
+  // An operator of the queue that the job leaves, and of the one that it goes to.
+  Status OperatorsOnly(const char* field, const std::string& what) const {
     if (update_.by_operator) return Done{};
+    const bool here = IsOperator(authorizer_, who_, job_.cluster_queue);
     Error error =
-        MustBeOperator(authorizer_, who_, job_.cluster_queue, what).error();
+        MustBeOperator(authorizer_, who_, here ? NextQueue() : job_.cluster_queue, what).error();
     error.fields = {{field, error.detail}};
     return error;
   }
@@ -202,6 +214,27 @@ Status UpdateReader::TakeQueue() {
   return Done{};
 }
 
+// What a submission checks beside the manifest, of a job that waits: afterwards it is decided, and
+// what shapes it stays as it is. `filled`: the fields of the spec that the configuration has set.
+Status UpdateReader::CheckServedAgain(shapes::ParsedJob* parsed, json::object* filled) const {
+  if (job_.state != JobState::kPending && job_.state != JobState::kHeld) return Done{};
+  const auto feeds = view_.config->cluster_queues.find(NextQueue());
+  const Status served =
+      CheckServed(*parsed, *view_.settings,
+                  feeds == view_.config->cluster_queues.end() ? nullptr : &feeds->second);
+  if (!served.ok()) return served;
+  const json::object before = MakeObjectAt(parsed->manifest.get_object(), "spec");
+  const shapes::QueueChoice queue{update_.queue ? *update_.queue : job_.local_queue, NextQueue(),
+                                  job_.priority_class, job_.priority};
+  const Status checked = CheckBatchScript(*view_.config, view_.clusters, job_.ns, queue, parsed);
+  if (!checked.ok()) return checked;
+  for (const auto& entry : MakeObjectAt(parsed->manifest.get_object(), "spec")) {
+    const json::value* known = before.if_contains(entry.key());
+    if (known == nullptr || *known != entry.value()) (*filled)[entry.key()] = entry.value();
+  }
+  return Done{};
+}
+
 Status UpdateReader::TakeSpec(const json::value& manifest) {
   json::object kept, passing;
   for (const auto& entry : fields_) {
@@ -210,7 +243,7 @@ Status UpdateReader::TakeSpec(const json::value& manifest) {
   }
   const bool moved = update_.queue.has_value();
   if (kept.empty() && passing.empty() && !moved) return Done{};
-  const std::string changed = shapes::AddChanges(BatchStateOf(job_).changed_spec, kept);
+  std::string changed = shapes::AddChanges(BatchStateOf(job_).changed_spec, kept);
   json::value next = manifest;
   shapes::ShowChangedSpec(changed, &next);
   json::object& spec = MakeObjectAt(next.get_object(), "spec");
@@ -229,10 +262,15 @@ Status UpdateReader::TakeSpec(const json::value& manifest) {
   if (passing.contains("deadline")) update_.deadline = read.deadline;
   if (passing.contains("nice")) update_.nice = read.nice;
   if (kept.empty() && !moved) return Done{};
-  const std::string& cluster_queue = moved ? *update_.cluster_queue : job_.cluster_queue;
-  const Status tenancy = CheckManifestTenancy(*view_.config, job_.ns, cluster_queue, *parsed);
+  const Status tenancy = CheckManifestTenancy(*view_.config, job_.ns, NextQueue(), *parsed);
   if (!tenancy.ok()) return tenancy.error();
-  if (kept.empty()) return Done{};
+  json::object filled;
+  if (Status served = CheckServedAgain(&*parsed, &filled); !served.ok()) {
+    NameFieldsOfUpdate(&served.error());
+    return served;
+  }
+  if (kept.empty() && filled.empty()) return Done{};
+  changed = shapes::AddChanges(changed, filled);
   const std::int64_t limit = parsed->time_limit_s, before = job_.time_limit_s;
   if (kept.contains("timeLimit") && before > 0 && (limit == 0 || limit > before)) {
     const Status may = OperatorsOnly("timeLimit", "raise a time limit");
@@ -249,6 +287,18 @@ Status UpdateReader::TakeSpec(const json::value& manifest) {
   out.time_limit_s = kept.contains("timeLimit") || limit > 0 ? limit : before;
   out.changed_spec = changed;
   update_.spec = std::move(out);
+  return Done{};
+}
+
+// What an operator of the queue that it leaves gave it does not count in another one.
+Status UpdateReader::CheckMovedPriority() const {
+  if (!update_.cluster_queue || *update_.cluster_queue == job_.cluster_queue) return Done{};
+  const BatchState& state = BatchStateOf(job_);
+  const std::int64_t usual = update_.class_priority ? *update_.class_priority : job_.priority;
+  if (state.own_priority && *state.own_priority > usual)
+    return OperatorsOnly("priority", "take a raised priority to another queue");
+  if (update_.nice.value_or(state.nice) < 0)
+    return OperatorsOnly("nice", "take a negative nice value to another queue");
   return Done{};
 }
 
@@ -272,7 +322,7 @@ Status UpdateReader::TakePriority() {
     update_.priority_class = *name;
     update_.class_priority = known->second.value;
   }
-  if (!fields_.contains("priority")) return Done{};
+  if (!fields_.contains("priority")) return CheckMovedPriority();
   const json::value& value = fields_.at("priority");
   constexpr std::int64_t kPriorityMost = 4'294'967'294;
   if (value.is_null()) {
@@ -335,6 +385,8 @@ void SchedulerService::UpdateJob(const auth::Principal& who, const std::string& 
   command.actor = ActorOf(who);
   command.job = (*job)->id;
   command.update = std::move(*update);
+  // A task that waits in a record with others is changed alone.
+  if (const auto ids = ParseTaskIds(id); ids && IsArrayRecord(**job)) command.tasks = ids->tasks;
   command.fields = NamesOf(fields);
   PostCommand<JobPtr>(engine_, std::move(command), std::move(done));
 }

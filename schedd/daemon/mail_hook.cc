@@ -86,6 +86,7 @@ MailHook::MailHook(std::string program, const Clock& clock, std::function<WorldV
       clock_(clock),
       view_(std::move(view)),
       happened_(kMailsWaiting),
+      made_(clock_.WallNow()),
       thread_([this](std::stop_token stop) { Run(stop); }) {}
 
 MailHook::~MailHook() { Stop(); }
@@ -130,25 +131,39 @@ void MailHook::Tell(const Happened& one, std::stop_token stop) {
   if (const auto mail = MailOf(one.event, *one.job, clock_.WallNow())) Call(*mail, stop);
 }
 
-// One mail when its first task begins, and one when its last task has ended, about the worst.
+// A task of it began under a daemon before this one, which has told of it.
+bool MailHook::BeganBefore(JobId array) const {
+  bool began = false;
+  view_()->jobs.ForEach(JobId{}, [&](const JobPtr& job) {
+    began = job->batch != nullptr && job->batch->array_job_id == array && job->start_time.set() &&
+            job->start_time < made_;
+    return !began;
+  });
+  return began;
+}
+
+// One mail when its first task begins, and one when its last task has ended, about the worst. The
+// last one is known by its time, so that it is told once, also by a daemon that saw no other end.
 void MailHook::TellArray(const Happened& one, std::stop_token stop) {
   const JobId array = one.job->batch->array_job_id;
   if (one.event == "JobStarted") {
-    if (!begun_.insert(array).second) return;
+    if (!begun_.insert(array).second || BeganBefore(array)) return;
     if (const auto mail = ArrayMailOf(one.event, *one.job, clock_.WallNow())) Call(*mail, stop);
     return;
   }
   if (!IsTerminal(one.job->state)) return;
-  bool all_ended = true;
+  bool last = true;
   JobPtr worst = one.job;
   view_()->jobs.ForEach(JobId{}, [&](const JobPtr& job) {
     const bool of_array = job->batch != nullptr && (job->batch->array_job_id == array);
     if (!of_array) return true;
-    all_ended = IsTerminal(job->state);
-    if (all_ended && job->state > worst->state) worst = job;
-    return all_ended;
+    last = IsTerminal(job->state) &&
+           std::pair(job->end_time, job->id) <= std::pair(one.job->end_time, one.job->id);
+    if (last && job->state > worst->state) worst = job;
+    return last;
   });
-  if (!all_ended || (begun_.erase(array) == 0 && one.event != "JobCancelled")) return;
+  if (!last) return;
+  begun_.erase(array);
   if (const auto mail = ArrayMailOf(one.event, *worst, clock_.WallNow())) Call(*mail, stop);
 }
 

@@ -45,6 +45,7 @@ class MailHook {
   void Run(std::stop_token stop);
   void Tell(const Happened& one, std::stop_token stop);
   void TellArray(const Happened& one, std::stop_token stop);
+  bool BeganBefore(JobId array) const;
   void Schedule(const JobRecord& job);
   void TellParts(std::stop_token stop);
   void Call(const Mail& mail, std::stop_token stop);
@@ -55,8 +56,9 @@ class MailHook {
   BoundedQueue<Happened> happened_;
   // Parts of time limits that are to be told, by their time.
   std::set<std::pair<WallTime, Part>> parts_;
-  // Arrays of which the first task has begun.
+  // Arrays of which the first task has begun since this was made at `made_`.
   std::set<JobId> begun_;
+  const WallTime made_;
   std::jthread thread_;
 };
 

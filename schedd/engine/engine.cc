@@ -186,7 +186,8 @@ Monotonic Engine::Impl::NextTimer() const {
   // They are worked off by steps in a row; when the loop sleeps with some left, the database did
   // not answer: try again after a second.
   offer(owners.checks.Pending(), context.clock.Now() + kNanosPerSecond);
-  offer(owners.dependencies.Pending(), context.clock.Now());
+  // While the open commit is full, the answer of the store or the end of a rest wakes the loop.
+  offer(owners.dependencies.Pending() && commits.Room() > 0, context.clock.Now());
   return next;
 }
 

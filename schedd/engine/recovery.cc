@@ -81,7 +81,7 @@ bool Recovery::Try() {
       SaturatingSub(context.clock.WallNow().us, MillisToMicros(context.options.finished_kept_ms))};
   auto loaded = context.store.Load(lease->epoch, since);
   if (!loaded.ok()) return Fail("reading the database", loaded.error());
-  Rebuild(std::move(loaded).value());
+  Rebuild(std::move(loaded).value(), since);
   failures_ = 0;
   problem_.clear();
   owners_.commits.Resume();
@@ -94,7 +94,7 @@ bool Recovery::Try() {
 }
 
 // See step 3 at the top. The committed world is equal to the live one afterwards.
-void Recovery::Rebuild(StoredWorld loaded) {
+void Recovery::Rebuild(StoredWorld loaded, WallTime since) {
   auto [config, objects] = Configuration::Read(loaded.objects, loaded.last_seq);
   owners_.config.Set(std::move(config), std::move(objects));
   const core::QuotaTreePtr tree = core::QuotaTree::Build(*owners_.config.view());
@@ -107,7 +107,7 @@ void Recovery::Rebuild(StoredWorld loaded) {
   owners_.partitions.Reset();
   owners_.tenants.Reset();
   owners_.job_ids.Reset(loaded.last_job_id);
-  owners_.arrays.Reset(loaded.array_ends);
+  owners_.arrays.Reset(loaded.array_ends, since);
   owners_.array_tasks.Reset();
   owners_.audit.Reset();
   owners_.retention.Reset();
@@ -186,7 +186,6 @@ void Recovery::Redrive() {
   owners_.configuration.DrainStopped();
   owners_.node_failures.Check();
   owners_.checks.RecheckAfterRecovery();
-  owners_.dependencies.JudgeAllAfterRecovery();
   owners_.batch_commands.RepeatAfterRecovery();
 }
 

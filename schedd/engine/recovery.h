@@ -24,7 +24,7 @@ class Recovery {
 
  private:
   bool Fail(const char* step, const Error& error);
-  void Rebuild(StoredWorld loaded);
+  void Rebuild(StoredWorld loaded, WallTime since);
   CommittedState ReadJobs(const StoredWorld& loaded);
   void CorrectUsage(const std::vector<UsageRow>& stored);
   void Redrive();

@@ -13,6 +13,7 @@
 namespace muster::changes {
 namespace {
 
+constexpr std::int64_t kBytesPerMegabyte = 1024 * 1024;
 constexpr const char* kHeldByUserText = "The job is held; release it to let it be scheduled";
 
 // The sentence for a partition's limit, by its reason.
@@ -40,6 +41,25 @@ std::int64_t MemoryPerCpu(const BatchDetails& batch) {
   const std::int64_t cpus = std::int64_t{batch.tasks} * batch.cpus_per_task;
   const std::int64_t per_node = std::max<std::int64_t>(1, cpus / std::max(1, batch.nodes));
   return batch.mem_per_node_mb / per_node;
+}
+
+// The same of each component beyond the first, which has its request in its pod set alone; the
+// largest counts.
+std::int64_t ComponentMemoryPerCpu(const JobRecord& job) {
+  std::int64_t most = 0;
+  if (job.pod_sets == nullptr) return most;
+  for (const HetComponent& component : job.batch->components) {
+    for (const PodSet& pods : *job.pod_sets) {
+      if (pods.name != component.name) continue;
+      // As it was asked for: quota may be counted in other resources.
+      const ResourceList& asked = pods.node_requests ? *pods.node_requests : pods.requests;
+      const std::int64_t memory_mb = AmountOf(asked, "memory") / kBytesPerMegabyte;
+      const std::int64_t cpus = std::int64_t{component.tasks} * component.cpus_per_task;
+      const std::int64_t per_node = std::max<std::int64_t>(1, cpus / std::max(1, component.nodes));
+      most = std::max(most, memory_mb / per_node);
+    }
+  }
+  return most;
 }
 
 }  // namespace
@@ -113,7 +133,8 @@ std::string PartitionProblem(const JobRecord& job, const PartitionProperties& pa
              std::max(batch.nodes, batch.max_nodes) < partition.min_nodes) {
     reason = Reason::kPartitionNodeLimit;
   } else if (partition.max_mem_per_cpu_mb > 0 &&
-             MemoryPerCpu(batch) > partition.max_mem_per_cpu_mb) {
+             std::max(MemoryPerCpu(batch), ComponentMemoryPerCpu(job)) >
+                 partition.max_mem_per_cpu_mb) {
     reason = Reason::kPartitionMemoryLimit;
   }
   return std::string(ReasonName(reason));

@@ -13,61 +13,54 @@
 
 #include <algorithm>
 
-#include "schedd/base/saturating.h"
+#include "schedd/model/task_ranges.h"
 
 namespace muster {
 namespace {
 
-bool Began(const JobRecord& job) { return IsDispatched(job.state) || IsTerminal(job.state); }
-bool Ok(const JobRecord& job) { return job.state == JobState::kSucceeded; }
-bool NotOk(const JobRecord& job) { return IsTerminal(job.state) && !Ok(job); }
-
-template <class Test>
-bool All(std::span<const JobPtr> jobs, Test test) {
-  return std::all_of(jobs.begin(), jobs.end(), [&](const JobPtr& job) { return test(*job); });
-}
-template <class Test>
-bool Any(std::span<const JobPtr> jobs, Test test) {
-  return std::any_of(jobs.begin(), jobs.end(), [&](const JobPtr& job) { return test(*job); });
-}
-
-bool Ended(const JobRecord& job) { return IsTerminal(job.state); }
-
 // after+MINUTES. A job that ended without a start counts from its end.
-DependencyJudgement JudgeAfter(const Dependency& dependency, std::span<const JobPtr> parents,
+DependencyJudgement JudgeAfter(const Dependency& dependency, const ParentState& parent,
                                WallTime now) {
-  if (!All(parents, Began)) return {};
+  if (parent.not_begun > 0) return {};
   if (dependency.minutes <= 0) return {DependencyVerdict::kMet};
-  WallTime last;
-  for (const JobPtr& job : parents) {
-    const WallTime began = job->start_time.set() ? job->start_time : job->end_time;
-    if (!began.set()) return {};  // it was given a member and does not run yet
-    last = std::max(last, began);
-  }
-  const WallTime due = last.PlusSeconds(std::int64_t{dependency.minutes} * 60);
+  if (parent.starting > 0 || !parent.last_begin.set()) return {};
+  const WallTime due = parent.last_begin.PlusSeconds(std::int64_t{dependency.minutes} * 60);
   if (due <= now) return {DependencyVerdict::kMet};
   return {DependencyVerdict::kWaits, due};
 }
 
 }  // namespace
 
-DependencyJudgement JudgeDependency(const Dependency& dependency, std::span<const JobPtr> parents,
+void ParentState::Count(const JobRecord& job, std::int64_t sign) {
+  const std::int64_t some =
+      sign * (IsArrayRecord(job) ? CountOf(BatchStateOf(job).waiting_tasks) : 1);
+  const bool ended = IsTerminal(job.state), dispatched = IsDispatched(job.state);
+  tasks += some;
+  if (!ended) open += some;
+  if (!ended && !dispatched) not_begun += some;
+  if (dispatched && !job.start_time.set()) starting += some;
+  if (ended && job.state != JobState::kSucceeded) failed += some;
+  if (ended || dispatched)
+    last_begin = std::max(last_begin, job.start_time.set() ? job.start_time : job.end_time);
+}
+
+DependencyJudgement JudgeDependency(const Dependency& dependency, const ParentState& parent,
                                     WallTime now) {
-  if (parents.empty()) return {DependencyVerdict::kNever};
+  if (parent.tasks == 0) return {DependencyVerdict::kNever};
+  const bool ended = parent.open == 0, failed = parent.failed > 0;
   switch (dependency.type) {
     case DependencyType::kAfter:
-      return JudgeAfter(dependency, parents, now);
+      return JudgeAfter(dependency, parent, now);
     case DependencyType::kAfterAny:
     case DependencyType::kAfterBurstBuffer:  // there are none: the end of the job is theirs
-      return {All(parents, Ended) ? DependencyVerdict::kMet : DependencyVerdict::kWaits};
+      return {ended ? DependencyVerdict::kMet : DependencyVerdict::kWaits};
     case DependencyType::kAfterOk:
     case DependencyType::kAfterCorr:
-      if (Any(parents, NotOk)) return {DependencyVerdict::kNever};
-      return {All(parents, Ok) ? DependencyVerdict::kMet : DependencyVerdict::kWaits};
+      if (failed) return {DependencyVerdict::kNever};
+      return {ended ? DependencyVerdict::kMet : DependencyVerdict::kWaits};
     case DependencyType::kAfterNotOk:
-      if (!All(parents, Ended))
-        return {DependencyVerdict::kWaits, {}, parents.size() > 1 && Any(parents, NotOk)};
-      return {Any(parents, NotOk) ? DependencyVerdict::kMet : DependencyVerdict::kNever};
+      if (!ended) return {DependencyVerdict::kWaits, {}, parent.tasks > 1 && failed};
+      return {failed ? DependencyVerdict::kMet : DependencyVerdict::kNever};
     case DependencyType::kSingleton:
       break;
   }

@@ -1,11 +1,11 @@
 // How dependencies between jobs are judged (--dependency, rule B31). Pure.
 //
-// A dependency is judged by the records of the jobs that it names. One that is met leaves the list;
+// A dependency is judged by the state of the jobs that it names. One that is met leaves the list;
 // one that can never be met is marked, and stays so whatever becomes of its parent later.
 #pragma once
 
+#include <cstdint>
 #include <optional>
-#include <span>
 
 #include "schedd/model/job.h"
 
@@ -25,10 +25,23 @@ struct DependencyJudgement {
   bool narrows = false;
 };
 
-/// `parents`: the job, or all known records of the array (its waiting tasks' record included); of
-/// a task of an array its own record, or that of the waiting tasks if it is among them. Empty: no
-/// job is known, and the dependency is never met.
-DependencyJudgement JudgeDependency(const Dependency& dependency, std::span<const JobPtr> parents,
+/// What has become of a parent: of a job, of one task of an array, or of all its tasks.
+struct ParentState {
+  std::int64_t tasks = 0;      // 0: there is no such job
+  std::int64_t not_begun = 0;  // without a member of their own
+  std::int64_t starting = 0;   // given a member, and do not run yet
+  std::int64_t open = 0;       // not ended
+  std::int64_t failed = 0;     // ended otherwise than well
+  /// When the last one began to run, or ended without a start; it never goes back.
+  WallTime last_begin;
+
+  /// Adds (+1) or takes away (-1) the tasks that this record stands for.
+  void Count(const JobRecord& job, std::int64_t sign);
+  bool operator==(const ParentState&) const = default;
+};
+
+/// Without a parent the dependency is never met.
+DependencyJudgement JudgeDependency(const Dependency& dependency, const ParentState& parent,
                                     WallTime now);
 /// The singleton of a job: met when no earlier job of its user and name is left.
 inline DependencyVerdict JudgeSingleton(bool earlier_left) {

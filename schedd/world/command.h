@@ -63,6 +63,8 @@ struct UpdateJobCommand {
   Actor actor;
   JobId job;
   JobUpdate update;
+  /// If set, `job` is a record of waiting tasks, and these of them alone are changed.
+  TaskRanges tasks = {};
   /// The names of the fields, for the audit trail.
   std::string fields;
   Callback<JobPtr> done;

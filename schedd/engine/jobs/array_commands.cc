@@ -3,7 +3,7 @@
 // Tasks with records of their own are jobs like any other. Of tasks that wait in a record, those
 // that are named get a record of their own first, one for all of them, so a verb costs the same for
 // one task and for a million; if it names all tasks of a record, the record itself is changed. A
-// verb that changes nothing of a record (a hold of a held one) does not divide it.
+// verb that changes nothing of a record (a hold of a held one), or is refused, does not divide it.
 #include "schedd/engine/jobs/job_commands.h"
 #include "schedd/engine/jobs/refusals.h"
 #include "schedd/model/task_ranges.h"
@@ -15,10 +15,22 @@ std::string TasksText(const JobCommand& command) {
   return std::to_string(command.id.value) + "_[" + IndexText(command.tasks) + "]";
 }
 
-bool ChangesWaiting(JobVerb verb, JobState state) {
-  if (verb == JobVerb::kHold) return state != JobState::kHeld;
-  if (verb == JobVerb::kRelease) return state == JobState::kHeld;
-  return verb != JobVerb::kRequeue;
+// True if the verb would change tasks that wait in this record; ChangeJob leaves the record as it
+// is otherwise, or refuses.
+bool ChangesWaiting(const JobCommand& command, const JobRecord& record) {
+  const bool held = record.state == JobState::kHeld;
+  const bool by_admin = BatchStateOf(record).held_by_admin;
+  switch (command.verb) {
+    case JobVerb::kCancel:
+    case JobVerb::kDelete:
+      return true;
+    case JobVerb::kHold:
+      return !held || (command.by_operator && !by_admin);
+    case JobVerb::kRelease:
+      return held && (command.by_operator || !by_admin);
+    default:
+      return false;
+  }
 }
 
 }  // namespace
@@ -35,7 +47,7 @@ Result<JobPtr> JobCommands::ChangeTasks(const JobCommand& command) {
   for (const JobPtr& record : arrays_.Waiting(command.id)) {
     TaskRanges chosen = Common(BatchStateOf(*record).waiting_tasks, command.tasks);
     if (chosen.empty()) continue;
-    const bool divide = ChangesWaiting(command.verb, record->state);
+    const bool divide = ChangesWaiting(command, *record);
     take(ChangeJob(command, divide ? array_tasks_.Divide(record, std::move(chosen)) : record));
   }
   for (const JobPtr& task : arrays_.Tasks(command.id, command.tasks))

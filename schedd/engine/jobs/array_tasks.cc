@@ -16,16 +16,20 @@
 #include "schedd/base/limits_slurm_arrays.h"
 #include "schedd/engine/jobs/stand_ins.h"
 #include "schedd/lifecycle/array_changes.h"
+#include "schedd/lifecycle/batch_gates.h"
 #include "schedd/model/admission_lifecycle.h"
 
 namespace muster {
 namespace {
 
-// Everything that a queue reads of an entry, but for its conditions: tasks that wait in a record
-// never ran, so nothing in them orders it.
+// Everything that a queue or a decision reads of an entry, but for its conditions: tasks that wait
+// in a record never ran, so nothing in them orders it. The details of a record are replaced only by
+// an update, so they need no comparison.
 bool SameInQueue(const JobRecord& a, const JobRecord& b) {
-  return (a.pod_sets == b.pod_sets || *a.pod_sets == *b.pod_sets) && a.priority == b.priority &&
-         a.priority_boost == b.priority_boost && a.cluster_queue == b.cluster_queue &&
+  return a.batch == b.batch && (a.pod_sets == b.pod_sets || *a.pod_sets == *b.pod_sets) &&
+         a.priority == b.priority && a.priority_boost == b.priority_boost &&
+         changes::BatchPriority(a) == changes::BatchPriority(b) &&
+         a.time_limit_s == b.time_limit_s && a.cluster_queue == b.cluster_queue &&
          a.local_queue == b.local_queue && a.placement == b.placement && StateOf(a) == StateOf(b);
 }
 

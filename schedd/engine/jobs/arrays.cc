@@ -15,29 +15,48 @@ JobId ArrayIdOf(const JobRecord& job) {
   return job.batch == nullptr ? JobId{} : job.batch->array_job_id;
 }
 
-void Arrays::Reset(const std::vector<ArrayEnds>& ends) {
+void Arrays::Reset(const std::vector<ArrayEnds>& ends, WallTime since) {
   arrays_.clear();
+  since_ = since;
   for (const ArrayEnds& one : ends) {
     Array& array = arrays_[one.array];
     array.whole = true;
-    array.counts.ok = one.ok;
-    array.counts.failed = one.failed;
+    array.unseen = array.state.tasks = one.ok + one.failed;
+    array.state.failed = one.failed;
   }
 }
 
-const ArrayCounts* Arrays::Find(JobId array) const {
+std::optional<ParentState> Arrays::StateOf(JobId array) const {
   const Array* found = FindIn(arrays_, array);
-  return found == nullptr || !found->whole ? nullptr : &found->counts;
+  if (found == nullptr || !found->whole) return std::nullopt;
+  ParentState state = found->state;
+  if (found->unseen > 0) state.last_begin = std::max(state.last_begin, since_);
+  return state;
 }
 
 JobPtr Arrays::RecordOf(JobId array, std::int32_t index) const {
   const Array* found = FindIn(arrays_, array);
   if (found == nullptr) return nullptr;
   if (const JobId* task = FindIn(found->tasks, index); task != nullptr) return jobs_.Find(*task);
-  for (const auto& [id, record] : found->waiting) {
-    if (HasTask(BatchStateOf(*record).waiting_tasks, index)) return record;
+  for (const auto* records : {&found->waiting, &found->ended}) {
+    for (const auto& [id, record] : *records) {
+      if (HasTask(BatchStateOf(*record).waiting_tasks, index)) return record;
+    }
   }
   return nullptr;
+}
+
+std::vector<JobPtr> Arrays::Records(JobId array) const {
+  std::vector<JobPtr> all;
+  const Array* found = FindIn(arrays_, array);
+  if (found == nullptr) return all;
+  for (const auto* records : {&found->waiting, &found->ended}) {
+    for (const auto& [id, record] : *records) all.push_back(record);
+  }
+  for (const auto& [index, id] : found->tasks) {
+    if (JobPtr job = jobs_.Find(id); job != nullptr) all.push_back(std::move(job));
+  }
+  return all;
 }
 
 std::vector<JobPtr> Arrays::Waiting(JobId array) const {
@@ -75,31 +94,23 @@ std::int64_t Arrays::Room(JobId array) const {
   const std::int32_t throttle = ThrottleOf(array);
   if (throttle == 0) return std::numeric_limits<std::int64_t>::max();
   const Array& found = arrays_.at(array);
-  return throttle - found.counts.running - found.queued;
+  return throttle - found.running - found.queued;
 }
 
 void Arrays::Count(const JobRecord& job, std::int64_t sign, Array* array) {
+  array->state.Count(job, sign);
   const bool record = IsArrayRecord(job);
-  const std::int64_t tasks = sign * (record ? CountOf(BatchStateOf(job).waiting_tasks) : 1);
-  if (job.state == JobState::kSucceeded) {
-    array->counts.ok += tasks;
-  } else if (IsTerminal(job.state)) {
-    array->counts.failed += tasks;
-  } else if (HoldsQuota(job.state)) {
-    array->counts.running += tasks;
-  } else {
-    array->counts.waiting += tasks;
-    if (!record && job.state == JobState::kPending) array->queued += tasks;
-  }
+  if (HoldsQuota(job.state)) array->running += sign;
+  if (!record && job.state == JobState::kPending) array->queued += sign;
 }
 
 void Arrays::Index(const JobPtr& job, Array* array) {
-  if (IsArrayRecord(*job) && !IsTerminal(job->state)) {
-    array->waiting[job->id] = job;
-    return;
-  }
   array->waiting.erase(job->id);
-  if (!IsArrayRecord(*job)) array->tasks[job->batch->array_task_id] = job->id;
+  if (!IsArrayRecord(*job)) {
+    array->tasks[job->batch->array_task_id] = job->id;
+  } else {
+    (IsTerminal(job->state) ? array->ended : array->waiting)[job->id] = job;
+  }
 }
 
 void Arrays::Enter(const JobPtr& job) {
@@ -108,9 +119,14 @@ void Arrays::Enter(const JobPtr& job) {
   Array& array = arrays_[id];
   ++array.in_memory;
   Index(job, &array);
-  if (IsTerminal(job->state)) return;
-  array.whole = true;
-  Count(*job, +1, &array);
+  if (!IsTerminal(job->state)) {
+    array.whole = true;
+    return Count(*job, +1, &array);
+  }
+  ParentState ended;
+  ended.Count(*job, +1);
+  array.unseen = std::max<std::int64_t>(0, array.unseen - ended.tasks);
+  array.state.last_begin = std::max(array.state.last_begin, ended.last_begin);
 }
 
 void Arrays::Change(const JobRecord& before, const JobPtr& job) {
@@ -133,6 +149,7 @@ void Arrays::Leave(JobId id) {
   const JobId array_id = job == nullptr ? JobId{} : ArrayIdOf(*job);
   if (array_id.value == 0) return;
   Array& array = arrays_.at(array_id);
+  array.ended.erase(id);
   if (!IsArrayRecord(*job)) array.tasks.erase(job->batch->array_task_id);
   if (--array.in_memory == 0) arrays_.erase(array_id);
 }

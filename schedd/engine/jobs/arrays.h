@@ -1,22 +1,18 @@
 // Arrays: what follows from the records of each array's jobs: how many of its tasks wait, run and
-// have ended, which records they are in, and how many more may start. On the engine thread only.
+// have ended, and how, which records they are in, and how many more may start. On the engine thread
+// only.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "schedd/engine/live/live_jobs.h"
+#include "schedd/lifecycle/dependencies.h"
 #include "schedd/model/task_ranges.h"
 
 namespace muster {
-
-/// The tasks of one array by what has become of them.
-struct ArrayCounts {
-  std::int64_t waiting = 0, running = 0, ok = 0;
-  std::int64_t failed = 0;  // also those that were cancelled
-  bool AllEnded() const { return waiting == 0 && running == 0; }
-};
 
 class Arrays : public JobFollower {
  public:
@@ -24,14 +20,20 @@ class Arrays : public JobFollower {
   explicit Arrays(const LiveJobs& jobs) : jobs_(jobs) {}
 
   /// Forgets everything, for a recovery. `ends`: of the arrays with jobs that have not ended.
-  void Reset(const std::vector<ArrayEnds>& ends);
+  /// `since`: jobs that ended before it are not in memory.
+  void Reset(const std::vector<ArrayEnds>& ends, WallTime since);
 
-  /// The counts as decided. Null: all tasks of this array ended some time ago, or it is none;
-  /// Store::ReadArrayEnds knows how they ended.
-  const ArrayCounts* Find(JobId array) const;
-  /// The record that this task is in, among those in memory: its own, or that of waiting tasks that
-  /// has it. Null if there is none.
+  /// True if any record of this array is in memory.
+  bool Has(JobId array) const { return arrays_.contains(array); }
+  /// All its tasks together, as decided. nullopt: all of them ended some time ago, or it is none;
+  /// Store::ReadArrayEnds knows how they ended. Of tasks that left memory before a recovery the
+  /// latest time at which they can have begun counts.
+  std::optional<ParentState> StateOf(JobId array) const;
+  /// The record that this task is in, among those in memory: its own, or that of tasks that wait or
+  /// were cancelled together. Null if there is none.
   JobPtr RecordOf(JobId array, std::int32_t index) const;
+  /// All its records in memory, in no order.
+  std::vector<JobPtr> Records(JobId array) const;
   /// The records that stand for waiting tasks, in the order of their ids.
   std::vector<JobPtr> Waiting(JobId array) const;
   /// The jobs of these tasks that have records of their own and have not ended, by index.
@@ -48,12 +50,15 @@ class Arrays : public JobFollower {
 
  private:
   struct Array {
-    ArrayCounts counts;
-    // All its ended tasks are counted, also those that are not in memory.
+    ParentState state;
+    // All its ended tasks are counted, also those that are not in memory: `unseen` of them, of
+    // which the times are not known.
     bool whole = false;
-    std::int64_t queued = 0;  // tasks with records of their own that wait, for they ran before
+    std::int64_t unseen = 0;
+    std::int64_t running = 0;  // tasks that hold quota
+    std::int64_t queued = 0;   // tasks with records of their own that wait, for they ran before
     std::size_t in_memory = 0;
-    std::map<JobId, JobPtr> waiting;
+    std::map<JobId, JobPtr> waiting, ended;  // records of tasks that wait, or ended, together
     std::map<std::int32_t, JobId> tasks;
   };
   static void Count(const JobRecord& job, std::int64_t sign, Array* array);
@@ -61,6 +66,7 @@ class Arrays : public JobFollower {
 
   const LiveJobs& jobs_;
   std::map<JobId, Array> arrays_;
+  WallTime since_;
 };
 
 /// The array that the job belongs to; 0: none.

@@ -11,6 +11,7 @@
 #include "schedd/engine/jobs/refusals.h"
 #include "schedd/lifecycle/batch_gates.h"
 #include "schedd/lifecycle/dependencies.h"
+#include "schedd/model/task_ranges.h"
 
 namespace muster {
 namespace {
@@ -23,6 +24,12 @@ Error NotOnceStarted(const char* field) {
   return Error{Code::kFailedPrecondition,
                std::string(field) + " cannot be changed once the job holds quota",
                {{field, "cannot be changed once the job holds quota"}}};
+}
+
+// %N concerns the array as a whole, so that no task is taken apart for it.
+bool IsThrottleAlone(const JobUpdate& update) {
+  return !update.spec && !update.queue && !update.priority_class && !update.own_priority &&
+         !update.nice && !update.dependencies && !update.begin_at && !update.deadline;
 }
 
 // Fields of the batch details that shape where and how the job runs.
@@ -223,9 +230,20 @@ void BatchCommands::TakeState(const JobUpdate& update, JobRecord* draft) {
   }
 }
 
+// %N is the array's, and each record of its waiting tasks has it.
+void BatchCommands::SetThrottle(JobId array, std::int32_t throttle) {
+  for (const JobPtr& record : arrays_.Waiting(array)) {
+    if (BatchStateOf(*record).task_throttle == throttle) continue;
+    auto draft = std::make_shared<JobRecord>(*record);
+    changes::ChangeBatch(draft.get(), [&](BatchState* state) { state->task_throttle = throttle; });
+    jobs_.Put(record, std::move(draft), "JobUpdated");
+  }
+}
+
+// Some waiting tasks get a record of their own, when nothing can be refused any more.
 Result<JobPtr> BatchCommands::Update(const UpdateJobCommand& command) {
   const JobUpdate& update = command.update;
-  const JobPtr job = jobs_.Find(command.job);
+  JobPtr job = jobs_.Find(command.job);
   if (job == nullptr) return NoSuchJob(command.job);
   if (job->batch == nullptr) return Refused(*job, "is no batch script");
   const Status allowed = CheckState(*job, update);
@@ -233,6 +251,11 @@ Result<JobPtr> BatchCommands::Update(const UpdateJobCommand& command) {
   if (update.dependencies) {
     const Status line = dependencies_.CheckCircle(*job, update.dependencies->dependencies);
     if (!line.ok()) return line.error();
+  }
+  if (!command.tasks.empty() && !IsThrottleAlone(update)) {
+    TaskRanges chosen = Common(BatchStateOf(*job).waiting_tasks, command.tasks);
+    if (chosen.empty()) return Aborted("the tasks of the array have started since it was read");
+    job = array_tasks_.Divide(job, std::move(chosen));
   }
   auto draft = std::make_shared<JobRecord>(*job);
   if (update.spec) TakeSpec(update, draft.get());
@@ -243,6 +266,7 @@ Result<JobPtr> BatchCommands::Update(const UpdateJobCommand& command) {
   const JobPtr changed = jobs_.Put(job, std::move(draft), "JobUpdated");
   if (queued && changes::MayQueue(*changed)) waiting_.Add(changed);
   jobs_.WakeTreeAfterCommit(changed->cluster_queue);
+  if (update.task_throttle) SetThrottle(ArrayIdOf(*changed), *update.task_throttle);
   return changed;
 }
 

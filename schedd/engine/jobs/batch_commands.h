@@ -11,14 +11,16 @@ class BatchCommands {
  public:
   /// All must outlive it.
   BatchCommands(EngineContext& context, CommitPipeline& commits, const LiveConfig& config,
-                WaitingJobs& waiting, LiveJobs& jobs, Attempts& attempts,
-                Dependencies& dependencies)
+                WaitingJobs& waiting, LiveJobs& jobs, Attempts& attempts, const Arrays& arrays,
+                ArrayTasks& array_tasks, Dependencies& dependencies)
       : context_(context),
         commits_(commits),
         config_(config),
         waiting_(waiting),
         jobs_(jobs),
         attempts_(attempts),
+        arrays_(arrays),
+        array_tasks_(array_tasks),
         dependencies_(dependencies) {}
 
   /// Audited as "update" if it succeeds.
@@ -39,6 +41,7 @@ class BatchCommands {
   void TakeSpec(const JobUpdate& update, JobRecord* draft);
   void TakeQueue(const JobUpdate& update, JobRecord* draft);
   void TakeState(const JobUpdate& update, JobRecord* draft);
+  void SetThrottle(JobId array, std::int32_t throttle);
 
   EngineContext& context_;
   CommitPipeline& commits_;
@@ -46,6 +49,8 @@ class BatchCommands {
   WaitingJobs& waiting_;
   LiveJobs& jobs_;
   Attempts& attempts_;
+  const Arrays& arrays_;
+  ArrayTasks& array_tasks_;
   Dependencies& dependencies_;
 };
 

@@ -1,10 +1,8 @@
-// Which record a dependency is judged by: that of the job with this id; of an array, the records of
-// its tasks and of those that wait. Records that have left memory are read from the store, which
-// happens only for parents that ended long ago: a dependent that is in memory sees each end of a
-// parent while that is in memory, and what can never be met is stored with the dependent.
-//
-// The record of an array and its last task share their id with the array, so the id of an array is
-// found like that of any job, and the batch details say that it is one.
+// A dependency is judged when its dependent enters memory and whenever its parent moves on. Memory
+// has the state of every parent that has not ended, and that of a whole array as counts, so an end
+// costs the same whatever the size of the array. Parents that left memory are read from the store,
+// by Fire, all of a step together (Parents). What is not known is waited for: a parent that cannot
+// be read meets nothing and fails nothing.
 #include "schedd/engine/jobs/dependencies.h"
 
 #include <algorithm>
@@ -20,35 +18,6 @@ namespace {
 bool WaitsForParents(const JobRecord& job) {
   const bool waits = job.state == JobState::kPending || job.state == JobState::kHeld;
   return waits && job.batch_state != nullptr && !job.batch_state->dependencies.empty();
-}
-
-// A new record of an array has no array id yet.
-JobId ArrayOf(const JobRecord& job) {
-  if (const JobId id = ArrayIdOf(job); id.value != 0) return id;
-  return IsArrayRecord(job) ? job.id : JobId{};
-}
-
-// aftercorr of the waiting tasks of an array: each waits for the task with its own index.
-bool IsByIndex(const JobRecord& job, const Dependency& one) {
-  return one.type == DependencyType::kAfterCorr && one.task < 0 && !one.failed &&
-         IsArrayRecord(job);
-}
-
-bool HoldsTask(const JobRecord& record, std::int32_t task) {
-  const TaskRanges& ranges = BatchStateOf(record).waiting_tasks;
-  return std::any_of(ranges.begin(), ranges.end(), [task](const TaskRange& one) {
-    return task >= one.first && task <= one.last && (task - one.first) % one.step == 0;
-  });
-}
-
-// The record of one task among those of its array: its own, or that of the waiting tasks.
-std::vector<JobPtr> TaskAmong(const std::vector<JobPtr>& tasks, std::int32_t task) {
-  std::vector<JobPtr> found;
-  for (const JobPtr& job : tasks) {
-    const bool own = job->batch->array_task_id == task;
-    if (own || (IsArrayRecord(*job) && HoldsTask(*job, task))) found.push_back(job);
-  }
-  return found;
 }
 
 std::uint64_t NameKeyOf(const JobRecord& job) {
@@ -70,40 +39,33 @@ bool MovesOn(const JobRecord& before, const JobRecord& after) {
 
 void Dependencies::Reset() {
   dependents_.clear();
-  tasks_.clear();
   by_name_.clear();
   singletons_.clear();
   timed_.clear();
   timer_of_.clear();
   due_.clear();
-  unsure_.clear();
+  again_.clear();
+  later_.clear();
+  indexes_.clear();
 }
 
-// Parents may have ended and left memory unseen.
-void Dependencies::JudgeAllAfterRecovery() {
-  for (const auto& [id, job] : jobs_.all()) {
-    if (WaitsForParents(*job)) unsure_.insert(id);
-  }
-  due_ = unsure_;
-}
-
-void Dependencies::Register(const JobPtr& job, bool present) {
+void Dependencies::Register(const JobRecord& job, bool present) {
   const auto put = [&](auto* index, const auto& key) {
     if (present) {
-      (*index)[key].insert(job->id);
+      (*index)[key].insert(job.id);
     } else if (const auto at = index->find(key); at != index->end()) {
-      at->second.erase(job->id);
+      at->second.erase(job.id);
       if (at->second.empty()) index->erase(at);
     }
   };
-  for (const Dependency& one : job->batch_state->dependencies) {
+  for (const Dependency& one : job.batch_state->dependencies) {
     if (one.type != DependencyType::kSingleton) put(&dependents_, one.job);
   }
-  if (!IsSingleton(*job->batch_state)) return;
+  if (!IsSingleton(*job.batch_state)) return;
   if (present) {
-    singletons_.emplace(NameKeyOf(*job), job->id);
+    singletons_.emplace(NameKeyOf(job), job.id);
   } else {
-    singletons_.erase({NameKeyOf(*job), job->id});
+    singletons_.erase({NameKeyOf(job), job.id});
   }
 }
 
@@ -118,16 +80,14 @@ void Dependencies::SetTimer(JobId id, WallTime due) {
   timer_of_.emplace(id, due);
 }
 
+// After a recovery too: the daemon that died may not have judged it.
 void Dependencies::Enter(const JobPtr& job) {
   if (job->batch == nullptr) return;
-  if (const JobId array = ArrayOf(*job); array.value != 0) tasks_[array].insert(job->id);
   if (!IsTerminal(job->state)) by_name_.emplace(NameKeyOf(*job), job->id);
-  if (WaitsForParents(*job)) {
-    Register(job, true);
-    due_.insert(job->id);
-    // Its tasks are judged one by one (JudgeByIndex), first with all that the store knows.
-    if (IsArrayRecord(*job)) unsure_.insert(job->id);
-  }
+  if (!WaitsForParents(*job)) return;
+  Register(*job, true);
+  FollowIndexes(job->id, nullptr, job.get());
+  due_.insert(job->id);
 }
 
 void Dependencies::Change(const JobRecord& before, const JobPtr& job) {
@@ -143,9 +103,10 @@ void Dependencies::Change(const JobRecord& before, const JobPtr& job) {
       waited == waits) {
     return;
   }
-  if (waited) Register(std::make_shared<const JobRecord>(before), false);
+  FollowIndexes(job->id, waited ? &before : nullptr, waits ? job.get() : nullptr);
+  if (waited) Register(before, false);
   if (waits) {
-    Register(job, true);
+    Register(*job, true);
     due_.insert(job->id);
   } else {
     SetTimer(job->id, {});
@@ -155,14 +116,9 @@ void Dependencies::Change(const JobRecord& before, const JobPtr& job) {
 void Dependencies::Leave(JobId id) {
   SetTimer(id, {});
   due_.erase(id);
-  unsure_.erase(id);
   const JobPtr job = jobs_.Find(id);
   if (job == nullptr || job->batch == nullptr) return;
   by_name_.erase({NameKeyOf(*job), id});
-  const auto tasks = tasks_.find(ArrayOf(*job));
-  if (tasks == tasks_.end()) return;
-  tasks->second.erase(id);
-  if (tasks->second.empty()) tasks_.erase(tasks);
 }
 
 // Those of its own id, of its array, and, at an end, the singletons that come after it.
@@ -172,8 +128,9 @@ void Dependencies::NoteParent(const JobRecord& parent) {
     if (found != dependents_.end()) due_.insert(found->second.begin(), found->second.end());
   };
   note(parent.id);
-  const JobId array = ArrayOf(parent);
+  const JobId array = ArrayIdOf(parent);
   if (array.value != 0 && array != parent.id) note(array);
+  if (array.value != 0) NoteIndex(parent);
   if (parent.batch == nullptr || !IsTerminal(parent.state)) return;
   const NameKey key = NameKeyOf(parent);
   for (auto at = singletons_.lower_bound({key, JobId{}});
@@ -187,7 +144,7 @@ void Dependencies::NoteParent(const JobRecord& parent) {
 bool Dependencies::EarlierLeft(const JobRecord& job) const {
   const NameKey key = NameKeyOf(job);
   const auto age = [](const JobRecord& one) {
-    return ArrayOf(one).value != 0 ? ArrayOf(one) : one.id;
+    return ArrayIdOf(one).value != 0 ? ArrayIdOf(one) : one.id;
   };
   for (auto at = by_name_.lower_bound({key, JobId{}});
        at != by_name_.end() && at->first == key; ++at) {
@@ -199,69 +156,39 @@ bool Dependencies::EarlierLeft(const JobRecord& job) const {
   return false;
 }
 
-// The tasks in memory. With `stored` also those that have left it.
-Result<std::vector<JobPtr>> Dependencies::TasksOf(const JobRecord& array, bool stored) const {
-  const JobId id = ArrayOf(array);
-  std::map<JobId, JobPtr> found;
-  JobQuery query;
-  query.array = id;
-  query.include_deleted = true;
-  query.after = JobId{id.value - 1};
-  while (stored) {
-    const auto page = context_.store.ReadJobs(query);
-    if (!page.ok()) return page.error();
-    for (const JobPtr& job : *page) {
-      if (ArrayOf(*job) == id) found[job->id] = job;
-    }
-    if (page->size() < query.limit) break;
-    query.after = page->back()->id;
+// nullopt: not known yet, and the dependent is asked for again.
+Result<std::optional<Parent>> Dependencies::Ask(JobId dependent, const Dependency& one,
+                                                Parents* parents) {
+  auto parent = parents->Read(one);
+  if (!parent.ok()) {
+    Log(LogLevel::kWarning, "engine", "dependency_waits", {{"err", parent.error().detail}});
+    later_.insert(dependent);
+  } else if (!*parent) {
+    again_.insert(dependent);
   }
-  // What is in memory is newer.
-  if (const auto tasks = tasks_.find(id); tasks != tasks_.end()) {
-    for (const JobId task : tasks->second) {
-      if (JobPtr job = jobs_.Find(task); job != nullptr) found[task] = std::move(job);
-    }
-  }
-  std::vector<JobPtr> out;
-  for (auto& [task, job] : found) out.push_back(std::move(job));
-  return out;
+  return parent;
 }
 
-// Empty: no such job. `stored`: what has left memory counts too. Without it, only for a job or an
-// array of which memory has nothing left.
-Result<std::vector<JobPtr>> Dependencies::ParentsOf(const Dependency& dependency,
-                                                    bool stored) const {
-  JobPtr named = jobs_.Find(dependency.job);
-  if (named == nullptr) {
-    const auto tasks = tasks_.find(dependency.job);
-    if (tasks != tasks_.end()) named = jobs_.Find(*tasks->second.begin());
+// An array that a dependency means as a whole is named as one from then on. A new job is no
+// singleton yet: earlier ones may be on their way to the store, and are in memory when it is.
+DependencyJudgement Dependencies::JudgeOne(const JobRecord& job, Dependency* one,
+                                           Parents* parents) {
+  if (one->type == DependencyType::kSingleton)
+    return {JudgeSingleton(parents == nullptr || EarlierLeft(job))};
+  std::optional<Parent> parent;
+  if (parents == nullptr) {
+    parent = Parents(context_.store, jobs_, arrays_).Find(*one);
+  } else if (const auto asked = Ask(job.id, *one, parents); asked.ok()) {
+    parent = *asked;
   }
-  if (named == nullptr) {
-    Result<JobPtr> read = context_.store.ReadJob(dependency.job);
-    if (!read.ok() && read.error().code != Code::kNotFound) return read.error();
-    if (!read.ok()) return std::vector<JobPtr>{};
-    named = *read;
-    stored = true;
-  }
-  if (ArrayOf(*named) != dependency.job) {
-    // A task by the id of its own job: "_TASK" is said of arrays alone.
-    if (dependency.task >= 0) return std::vector<JobPtr>{};
-    return std::vector<JobPtr>{named};
-  }
-  const bool one_task = dependency.task >= 0;
-  Result<std::vector<JobPtr>> tasks = TasksOf(*named, stored);
-  if (!tasks.ok() || !one_task) return tasks;
-  std::vector<JobPtr> one = TaskAmong(*tasks, dependency.task);
-  if (!one.empty() || stored) return one;
-  tasks = TasksOf(*named, true);
-  if (!tasks.ok()) return tasks;
-  return TaskAmong(*tasks, dependency.task);
+  if (!parent) return {};
+  if (one->task == -1 && parent->is_array) one->task = kAllTasks;
+  if (parent->is_array && IsByIndex(job, *one)) return {};
+  return JudgeDependency(*one, parent->state, context_.clock.WallNow());
 }
 
-// Judges all dependencies of a record; true if it was changed. `stored`: parents that have left
-// memory count too. `due`: when time meets the next one.
-bool Dependencies::Judge(JobRecord* job, bool stored, WallTime* due) {
-  const WallTime now = context_.clock.WallNow();
+// Judges all dependencies of a record; true if it was changed. `due`: when time meets the next one.
+bool Dependencies::Judge(JobRecord* job, Parents* parents, WallTime* due) {
   BatchState state = *job->batch_state;
   bool changed = false;
   for (std::size_t i = 0; i < state.dependencies.size();) {
@@ -270,28 +197,9 @@ bool Dependencies::Judge(JobRecord* job, bool stored, WallTime* due) {
       ++i;
       continue;
     }
-    DependencyJudgement judgement;
-    if (one.type == DependencyType::kSingleton) {
-      judgement.verdict = JudgeSingleton(EarlierLeft(*job));
-    } else {
-      const auto parents = ParentsOf(one, stored);
-      if (!parents.ok()) {
-        // Tried again with the next step.
-        Log(LogLevel::kWarning, "engine", "dependency_waits", {{"err", parents.error().detail}});
-        *due = now.PlusSeconds(1);
-        ++i;
-        continue;
-      }
-      if (one.task == -1 && !parents->empty() && ArrayOf(*parents->front()) == one.job) {
-        one.task = kAllTasks;
-        changed = true;
-      }
-      if (IsByIndex(*job, one) && !parents->empty() && ArrayOf(*parents->front()) == one.job) {
-        ++i;
-        continue;
-      }
-      judgement = JudgeDependency(one, *parents, now);
-    }
+    const Dependency asked = one;
+    const DependencyJudgement judgement = JudgeOne(*job, &one, parents);
+    changed = changed || !(one == asked);
     if (judgement.due.set() && (!due->set() || judgement.due < *due)) *due = judgement.due;
     const std::size_t before = state.dependencies.size();
     changed = TakeJudgement(&state, i, judgement) || changed;
@@ -314,23 +222,26 @@ void Dependencies::JudgeNew(JobRecord* job) {
     });
   }
   WallTime due;
-  Judge(job, true, &due);
+  Judge(job, nullptr, &due);
 }
 
 // One dependent in memory. A job that can never start is cancelled if it asked for that.
-void Dependencies::JudgeDependent(const JobPtr& dependent) {
-  const bool stored = unsure_.erase(dependent->id) > 0;
-  const JobPtr job = JudgeByIndex(dependent, stored);
+void Dependencies::JudgeDependent(const JobPtr& dependent, Parents* parents) {
+  const JobPtr job = JudgeByIndex(dependent, parents);
   if (!WaitsForParents(*job)) return;
   auto draft = std::make_shared<JobRecord>(*job);
   WallTime due;
-  const bool changed = Judge(draft.get(), stored, &due);
-  SetTimer(job->id, due);
+  const bool changed = Judge(draft.get(), parents, &due);
   JobPtr now = job;
   if (changed) {
     changes::SayWhyItWaits(draft.get());
     now = jobs_.Put(job, std::move(draft), "JobDependencyChanged");
   }
+  due_.erase(job->id);
+  const WallTime soon = context_.clock.WallNow().PlusSeconds(1);
+  if (later_.erase(job->id) > 0) due = due.set() ? std::min(due, soon) : soon;
+  if (again_.erase(job->id) > 0) due_.insert(job->id);
+  SetTimer(job->id, due);
   const BatchState& state = BatchStateOf(*now);
   if (!state.kill_on_invalid_dependency || !NeverStarts(state)) return;
   attempts_.End(now, JobEvent::kCancel, Reason::kDependencyNeverSatisfied,
@@ -345,16 +256,27 @@ bool Dependencies::Fire() {
     SetTimer(id, {});
     due_.insert(id);
   }
-  bool fired = false;
   const std::size_t most = std::min(limits::kDependentsAtOnce, commits_.Room());
-  for (std::size_t i = 0; i < most && !due_.empty(); ++i) {
-    const JobId id = *due_.begin();
-    due_.erase(due_.begin());
-    fired = true;
-    if (const JobPtr job = jobs_.Find(id); job != nullptr && WaitsForParents(*job))
-      JudgeDependent(job);
+  std::vector<JobPtr> some;
+  for (auto at = due_.begin(); at != due_.end() && some.size() < most;) {
+    JobPtr job = jobs_.Find(*at);
+    if (job == nullptr || !WaitsForParents(*job)) {
+      at = due_.erase(at);
+      continue;
+    }
+    some.push_back(std::move(job));
+    ++at;
   }
-  return fired;
+  if (some.empty()) return false;
+  Parents parents(context_.store, jobs_, arrays_);
+  parents.Prefetch(some);
+  for (const JobPtr& one : some) {
+    if (commits_.Room() == 0) break;
+    due_.erase(one->id);
+    const JobPtr job = jobs_.Find(one->id);
+    if (job != nullptr && WaitsForParents(*job)) JudgeDependent(job, &parents);
+  }
+  return true;
 }
 
 // Only jobs in memory that wait themselves can lead on.
@@ -363,7 +285,8 @@ Status Dependencies::CheckCircle(const JobRecord& job,
   std::set<JobId> level;
   for (const Dependency& one : wanted) level.insert(one.job);
   for (int depth = 0; depth < limits::kDependencyDepth && !level.empty(); ++depth) {
-    if (level.contains(job.id) || level.contains(ArrayOf(job).value != 0 ? ArrayOf(job) : job.id))
+    const JobId array = ArrayIdOf(job);
+    if (level.contains(job.id) || (array.value != 0 && level.contains(array)))
       return InvalidField("dependency", "Circular job dependency");
     std::set<JobId> next;
     for (const JobId id : level) {

@@ -50,7 +50,7 @@ bool Selects(const JobQuery& query, const JobRecord& job, bool deleted) {
 }  // namespace
 
 Status MemoryStore::CheckReadable() const {
-  if (away_) return Unavailable("the database cannot be reached");
+  if (away_ || reads_fail_) return Unavailable("the database cannot be reached");
   return Done{};
 }
 

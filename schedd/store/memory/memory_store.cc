@@ -77,6 +77,11 @@ void MemoryStore::SetAway(bool away) {
   if (away) leading_ = false;  // the leader's session is gone with the database
 }
 
+void MemoryStore::FailReads(bool fail) {
+  std::lock_guard lock(mutex_);
+  reads_fail_ = fail;
+}
+
 void MemoryStore::LoseLead() {
   std::lock_guard lock(mutex_);
   leading_ = false;

@@ -56,6 +56,8 @@ class MemoryStore final : public Store {
   void LoseAnswer(std::size_t nth, LostAnswer how);
   /// While the database is away, every write and read fails with kUnavailable.
   void SetAway(bool away);
+  /// While set, every read fails with kUnavailable; the leader writes on.
+  void FailReads(bool fail);
   /// Ends the leadership as a lost session would: writes fail with kAborted until Lead.
   void LoseLead();
   /// Manual mode: carries out and answers the oldest waiting write; false if none waits.
@@ -172,6 +174,7 @@ class MemoryStore final : public Store {
   Epoch epoch_;
   bool leading_ = false;
   bool away_ = false;
+  bool reads_fail_ = false;
   std::int64_t last_seq_ = 0;
   std::map<std::size_t, StoreFault> faults_;   // by the number of the write
   std::map<std::size_t, LostAnswer> lost_;     // by the number of the write

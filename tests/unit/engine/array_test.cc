@@ -51,12 +51,13 @@ class ArrayWorld : public EngineWorld {
     std::sort(indexes.begin(), indexes.end());
     return indexes;
   }
-  Result<JobPtr> DoTasks(JobVerb verb, JobId array, TaskRanges tasks) {
+  Result<JobPtr> DoTasks(JobVerb verb, JobId array, TaskRanges tasks, bool by_operator = false) {
     std::optional<Result<JobPtr>> answer;
     JobCommand command{{"alice", "test"}, verb, array, [&answer](Result<JobPtr> result) {
                          answer = std::move(result);
                        }};
     command.tasks = std::move(tasks);
+    command.by_operator = by_operator;
     engine->Post(std::move(command));
     Settle();
     MUSTER_CHECK(answer.has_value());
@@ -162,6 +163,30 @@ TEST(Array, VerbsOnWaitingTasksDivideTheRecord) {
             "job 1_[3] has already ended");
   EXPECT_EQ(world.DoTasks(JobVerb::kCancel, array, {{70, 70, 1}}).error().detail,
             "job 1_[70] does not exist");
+}
+
+TEST(Array, AnOperatorsHoldOfSomeTasks_ReachesNoOther) {
+  ArrayWorld world;
+  const JobId array = world.SubmitArray("0-3", true);
+  ASSERT_TRUE(world.DoTasks(JobVerb::kHold, array, {{1, 1, 1}}, true).ok());
+  EXPECT_TRUE(BatchStateOf(*world.Task(array, 1)).held_by_admin);
+  EXPECT_FALSE(BatchStateOf(*world.Task(array, 0)).held_by_admin);
+  ASSERT_TRUE(world.DoTasks(JobVerb::kRelease, array, {{0, 3, 1}}).ok());
+  world.Run();
+  EXPECT_THAT(world.In(array, JobState::kRunning), ElementsAre(0, 2, 3));
+}
+
+TEST(Array, ARefusedVerbDividesNothing) {
+  ArrayWorld world(1000);
+  const JobId array = world.SubmitArray("0-5");
+  world.Run();
+  ASSERT_TRUE(world.DoTasks(JobVerb::kHold, array, {{1, 5, 1}}, true).ok());
+  const std::size_t records = world.Records(array).size();
+  for (const JobVerb verb : {JobVerb::kRelease, JobVerb::kSuspend, JobVerb::kResume, JobVerb::kKeep,
+                             JobVerb::kRequeue}) {
+    EXPECT_FALSE(world.DoTasks(verb, array, {{3, 3, 1}}).ok());
+    EXPECT_EQ(world.Records(array).size(), records) << JobVerbName(verb);
+  }
 }
 
 TEST(Array, HoldAndReleaseOfTheRecord) {

@@ -5,6 +5,7 @@
 
 #include "schedd/base/limits_slurm_gates.h"
 #include "schedd/model/admission_lifecycle.h"
+#include "schedd/model/task_ranges.h"
 #include "tests/unit/engine/batch_world.h"
 
 namespace muster::test {
@@ -286,6 +287,59 @@ TEST_F(BatchTest, APreemptedJobThatMayNotBeRequeued_EndsAsPreempted) {
   (void)Submit({.job = {.name = "high", .priority = 10}});
   EXPECT_EQ(world.StateOf(low), JobState::kCancelled);
   EXPECT_EQ(Why(low), Reason::kPreempted);
+}
+
+TEST_F(BatchTest, TheLimitOfAnArray_IsOneForAllItsRecords) {
+  const JobId array = world.Submit({.name = "array", .array = "0-9%1"})->id;
+  world.Run();
+  JobCommand hold{{"alice", "test"}, JobVerb::kHold, array, {}};
+  hold.tasks = {{5, 9, 1}};
+  const auto part = Command(&world, std::move(hold));
+  ASSERT_TRUE(part.ok());
+  ASSERT_NE((*part)->id, array);
+  JobUpdate update;
+  update.task_throttle = 3;
+  ASSERT_TRUE(Update(&world, (*part)->id, update).ok());
+  world.Run();
+  EXPECT_EQ(BatchStateOf(*world.Job(array)).task_throttle, 3);
+  EXPECT_EQ(BatchStateOf(*world.Job((*part)->id)).task_throttle, 3);
+  std::size_t running = 0;
+  world.engine->View()->jobs.ForEach(JobId{}, [&](const JobPtr& job) {
+    running += job->state == JobState::kRunning ? 1 : 0;
+    return true;
+  });
+  EXPECT_EQ(running, 3U);
+}
+
+TEST_F(BatchTest, AnUpdateOfAWaitingTask_ChangesThatTaskAlone) {
+  const JobId array = world.Submit({.name = "array", .held = true, .array = "0-9"})->id;
+  const auto update_task = [&](JobUpdate update, std::int32_t index) {
+    std::optional<Result<JobPtr>> answer;
+    UpdateJobCommand command;
+    command.actor = {"alice", "test"};
+    command.job = array;
+    update.base_version = world.Job(array)->resource_version;
+    command.update = std::move(update);
+    command.tasks = {{index, index, 1}};
+    command.done = [&answer](Result<JobPtr> result) { answer = std::move(result); };
+    world.engine->Post(std::move(command));
+    world.Settle();
+    return *answer;
+  };
+  JobUpdate nice;
+  nice.nice = 7;
+  const auto changed = update_task(nice, 3);
+  ASSERT_TRUE(changed.ok()) << changed.error().detail;
+  EXPECT_NE((*changed)->id, array);
+  EXPECT_EQ(IndexText(BatchStateOf(**changed).waiting_tasks), "3");
+  EXPECT_EQ(BatchStateOf(**changed).nice, 7);
+  EXPECT_EQ(BatchStateOf(*world.Job(array)).nice, 0);
+  EXPECT_EQ(update_task(nice, 3).error().code, Code::kAborted) << "it is in this record no more";
+  JobUpdate throttle;
+  throttle.task_throttle = 2;
+  const auto whole = update_task(throttle, 4);
+  ASSERT_TRUE(whole.ok());
+  EXPECT_EQ((*whole)->id, array) << "%N is the array's";
 }
 
 }  // namespace

@@ -1,6 +1,11 @@
 // Dependencies in the engine: parents of all ages, restarts in between, arrays, singletons, and how
 // many dependents one end releases.
 #include <gmock/gmock.h>
+#include <pthread.h>
+
+#include <chrono>
+#include <ctime>
+#include <thread>
 
 #include "schedd/lifecycle/dependency_text.h"
 #include "schedd/model/task_ranges.h"
@@ -226,6 +231,25 @@ TEST_F(DependencyTest, ASingleton_WaitsForEarlierJobsOfItsUserAndName) {
   EXPECT_EQ(world.StateOf(third), JobState::kRunning);
 }
 
+TEST_F(DependencyTest, SingletonsThatArriveTogether_RunOneByOne) {
+  SubmitCommand command;
+  for (const std::string uid : {"one", "two"}) {
+    command.jobs.push_back(ScriptSubmission(
+        {.job = {.name = uid}, .state = DependsOn({{Type::kSingleton, JobId{}}})}));
+    command.jobs.back().draft->display_name = "same";
+  }
+  std::vector<JobId> ids;
+  command.done = [&ids](Result<std::vector<Result<SubmittedJob>>> all) {
+    for (const auto& one : *all) ids.push_back(one->job->id);
+  };
+  world.engine->Post(std::move(command));
+  world.Run();
+  EXPECT_EQ(world.StateOf(ids[0]), JobState::kRunning);
+  EXPECT_EQ(world.Job(ids[1])->reason, Reason::kDependency);
+  End(ids[0]);
+  EXPECT_EQ(world.StateOf(ids[1]), JobState::kRunning);
+}
+
 TEST_F(DependencyTest, ThousandDependents_OfOneParent_AreReleasedTogether) {
   const JobId parent = Running("parent");
   std::vector<ScriptSpec> specs;
@@ -238,6 +262,55 @@ TEST_F(DependencyTest, ThousandDependents_OfOneParent_AreReleasedTogether) {
   std::size_t waiting = 0;
   for (const JobId id : ids) waiting += world.Job(id)->reason == Reason::kDependency ? 1 : 0;
   EXPECT_EQ(waiting, 0U);
+}
+
+// The loop must sleep while it can judge no more of them.
+TEST(DependentsWithoutRoom, WaitForTheStoreWithoutSpinning) {
+  EngineOptions options;
+  options.commit_depth = 1;
+  EngineWorld world(1, options, {.manual = true});
+  const auto settle = [&world] {
+    do {
+      world.Settle();
+      world.members.CarryAll();
+    } while (world.store.DrainOne() || world.engine->Step() || !world.members.Idle());
+  };
+  std::vector<ObjectChange> objects = {NamespaceObject("default"), FlavorObject("default"),
+                                       ClusterQueueObject({.nominal = {{"cpu", 4000}}}),
+                                       LocalQueueObject("queue", "cq"),
+                                       MemberObject("east", {{"cpu", 64000}})};
+  world.engine->Post(ApplyCommand{
+      {"root", "test"}, std::move(objects), false, [](Result<std::vector<AppliedObject>>) {}});
+  settle();
+  SubmitCommand command;
+  command.jobs.push_back(ScriptSubmission({.job = {.name = "parent", .held = true}}));
+  for (int i = 0; i < 800; ++i) {
+    command.jobs.push_back(ScriptSubmission({.job = {.name = "d" + std::to_string(i)},
+                                             .state = DependsOn({{Type::kAfterAny, JobId{1}}})}));
+  }
+  command.done = [](Result<std::vector<Result<SubmittedJob>>>) {};
+  world.engine->Post(std::move(command));
+  settle();
+  world.clock.Advance(1000);
+  world.engine->Post(
+      JobCommand{{"alice", "test"}, JobVerb::kCancel, JobId{1}, [](Result<JobPtr>) {}});
+  clockid_t used{};
+  std::jthread loop([&world](std::stop_token stop) { world.engine->Run(stop); });
+  ASSERT_EQ(pthread_getcpuclockid(loop.native_handle(), &used), 0);
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  timespec before{}, after{};
+  clock_gettime(used, &before);
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  clock_gettime(used, &after);
+  const std::int64_t us =
+      (after.tv_sec - before.tv_sec) * 1'000'000 + (after.tv_nsec - before.tv_nsec) / 1000;
+  EXPECT_LT(us, 10'000) << "of 200 ms";
+  EXPECT_EQ(world.store.waiting(), 1U);
+  loop.request_stop();
+  for (int i = 0; i < 200; ++i) {
+    world.store.DrainOne();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
 }
 
 TEST_F(DependencyTest, AnUpdate_ReplacesTheListAndRefusesCircles) {

@@ -26,9 +26,15 @@ JobPtr Parent(JobState state, WallTime start = {}) {
   return job;
 }
 
+ParentState StateOf(const std::vector<JobPtr>& parents) {
+  ParentState state;
+  for (const JobPtr& job : parents) state.Count(*job, +1);
+  return state;
+}
+
 DependencyVerdict Judge(Type type, const std::vector<JobPtr>& parents, std::int32_t minutes = 0,
                         WallTime now = kStart) {
-  return JudgeDependency({type, JobId{7}, -1, minutes, false}, parents, now).verdict;
+  return JudgeDependency({type, JobId{7}, -1, minutes, false}, StateOf(parents), now).verdict;
 }
 
 TEST(Dependency, EachType_InEachStateOfItsParent_IsJudgedAsInSlurm) {
@@ -66,13 +72,13 @@ TEST(Dependency, OnAJobThatNobodyKnows_IsNeverMet) {
 TEST(Dependency, AfterWithMinutes_WaitsSoLongFromTheStart) {
   const std::vector<JobPtr> runs = {Parent(JobState::kRunning, kStart)};
   const Dependency dependency{Type::kAfter, JobId{7}, -1, 5, false};
-  const auto early = JudgeDependency(dependency, runs, kStart.PlusSeconds(299));
+  const auto early = JudgeDependency(dependency, StateOf(runs), kStart.PlusSeconds(299));
   EXPECT_EQ(early.verdict, kWaits);
   EXPECT_EQ(early.due, kStart.PlusSeconds(300));
   EXPECT_EQ(Judge(Type::kAfter, runs, 5, kStart.PlusSeconds(300)), kMet);
   const std::vector<JobPtr> admitted = {Parent(JobState::kAdmitted)};
   EXPECT_EQ(Judge(Type::kAfter, admitted, 5, kStart.PlusSeconds(9000)), kWaits);
-  EXPECT_FALSE(JudgeDependency(dependency, admitted, kStart).due.set());
+  EXPECT_FALSE(JudgeDependency(dependency, StateOf(admitted), kStart).due.set());
   const std::vector<JobPtr> cancelled = {Parent(JobState::kCancelled)};
   EXPECT_EQ(Judge(Type::kAfter, cancelled, 5, kStart.PlusSeconds(300)), kMet)
       << "counted from its end, because it has no start";
@@ -89,7 +95,7 @@ TEST(Dependency, OfAnArray_IsJudgedByAllOfItsTasks) {
   EXPECT_EQ(Judge(Type::kAfterAny, mixed), kWaits);
   EXPECT_EQ(Judge(Type::kAfterOk, mixed), kNever) << "one has failed";
   EXPECT_EQ(Judge(Type::kAfterNotOk, mixed), kWaits) << "judged when all have ended";
-  EXPECT_TRUE(JudgeDependency({Type::kAfterNotOk, JobId{7}}, mixed, kStart).narrows);
+  EXPECT_TRUE(JudgeDependency({Type::kAfterNotOk, JobId{7}}, StateOf(mixed), kStart).narrows);
   const auto good = tasks({JobState::kSucceeded, JobState::kSucceeded});
   EXPECT_EQ(Judge(Type::kAfterOk, good), kMet);
   EXPECT_EQ(Judge(Type::kAfterNotOk, good), kNever);
@@ -158,7 +164,7 @@ TEST(Dependencies, InEveryOrderOfEnds_TheOutcomeIsTheSame) {
         const Dependency one = state.dependencies[i];
         if (one.job.value != static_cast<std::int64_t>(ended) + 1) continue;
         const std::vector<JobPtr> parent = {Parent(ends[ended])};
-        TakeJudgement(&state, i, JudgeDependency(one, parent, kStart));
+        TakeJudgement(&state, i, JudgeDependency(one, StateOf(parent), kStart));
         break;
       }
     }
@@ -183,6 +189,21 @@ TEST(BatchGate, SaysWhyAScriptWaits) {
   EXPECT_EQ(changes::BatchGate(job).reason, Reason::kPartitionTimeLimit);
   changes::ChangeBatch(&job, [](BatchState* state) { state->partition_problem.clear(); });
   EXPECT_EQ(job.batch_state, nullptr) << "all of it has its default";
+}
+
+TEST(Partition, ItsMemoryPerCpu_HoldsForEachComponent) {
+  JobRecord job;
+  auto batch = std::make_shared<BatchDetails>();
+  batch->components = {{"component-1", 1, 1, 2}};
+  job.batch = std::move(batch);
+  const auto wants = [&job](std::int64_t mb) {
+    auto sets = std::make_shared<PodSets>();
+    sets->push_back({"component-1", 1, {{"cpu", 2000}, {"memory", mb * 1024 * 1024}}, nullptr});
+    job.pod_sets = std::move(sets);
+    return changes::PartitionProblem(job, {.max_mem_per_cpu_mb = 1000});
+  };
+  EXPECT_EQ(wants(2000), "");
+  EXPECT_EQ(wants(2002), "PartitionMemoryLimit");
 }
 
 TEST(Partition, ItsLimits_GiveSlurmsReasons) {

@@ -2,6 +2,7 @@
 // that read connections must not be held by that.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <memory>
@@ -64,6 +65,28 @@ TEST(MayBlock, IsAskedForEveryRouteThatRunsWhereConnectionsAreRead) {
     EXPECT_FALSE(route.may_block(known)) << way;
   }
   EXPECT_GE(inlined, 5);
+}
+
+TEST(MayBlock, SubmissionsThatReadTheStore_RunOnThePool) {
+  SlowAuthenticator slow;
+  WaitingWorld world(&slow);
+  const auto routes = rest::MusterRoutes(world.context);
+  const auto submit = std::find_if(routes.begin(), routes.end(), [](const rest::Route& route) {
+    return route.pattern == "/v1/namespaces/{namespace}/jobs" &&
+           route.method == rest::Method::kPost;
+  });
+  ASSERT_NE(submit, routes.end());
+  const auto blocks = [&](const std::string& body, bool dry = false) {
+    rest::Request request;
+    request.body = body;
+    if (dry) request.query.emplace_back("dryRun", "true");
+    return submit->may_block(request);
+  };
+  EXPECT_FALSE(blocks(R"({"script":"#!/bin/sh\n#SBATCH -n2\ntrue\n"})"));
+  EXPECT_TRUE(blocks(R"({"script":"#!/bin/sh\ntrue\n"})", true));
+  EXPECT_TRUE(blocks(R"({"script":"#!/bin/sh\ntrue\n","dependency":"afterok:7"})"));
+  EXPECT_TRUE(blocks(R"({"script":"#!/bin/sh\n#SBATCH -d afterok:7\ntrue\n"})"));
+  EXPECT_TRUE(blocks(R"({"script":"#!/bin/sh\n#SBATCH --depend=afterok:7\ntrue\n"})"));
 }
 
 TEST(MayBlock, RequestsThatWaitForTheirSender_HoldNoThreadThatReadsConnections) {

@@ -16,12 +16,14 @@ class UserAuthorizer final : public auth::Authorizer {
   bool Allows(const auth::Principal& who, auth::Verb verb,
               const auth::ResourceRef& what) const override {
     if (who.user != "bob") return true;
-    if (what.resource == "clusterqueues") return verb != auth::Verb::kUpdate;
+    if (what.resource == "clusterqueues")
+      return verb != auth::Verb::kUpdate || what.name == bobs_queue;
     return what.name != "secret" && what.ns != "hidden";
   }
   bool AllowsPath(const auth::Principal&, auth::Verb, std::string_view) const override {
     return true;
   }
+  std::string bobs_queue;  // he is its operator
 };
 
 class UpdateTest : public ::testing::Test {
@@ -119,6 +121,60 @@ TEST_F(UpdateTest, RefusedFields_AreNamed) {
     EXPECT_EQ(FieldsOf(refused.error()), wanted) << refused.error().detail;
   }
   EXPECT_FALSE(Update(id, "{}", bob).ok());
+}
+
+TEST_F(UpdateTest, AnOperatorOfOneQueue_RaisesNothingInAnotherOne) {
+  ASSERT_TRUE(w.Apply({Json(R"({"apiVersion":"kueue.x-k8s.io/v1beta1","kind":"ClusterQueue",
+        "metadata":{"name":"other"},"spec":{"namespaceSelector":{}}})"),
+                       Json(R"({"apiVersion":"kueue.x-k8s.io/v1beta1","kind":"LocalQueue",
+        "metadata":{"name":"elsewhere","namespace":"default"},"spec":{"clusterQueue":"other"}})")})
+                  .ok());
+  authorizer.bobs_queue = "cq";
+  const JobId id = (*Submit(R"(,"begin":"2035-01-01T00:00:00Z","timeLimit":"10")", bob))->id;
+  const auto both = Update(id, R"({"queue":"elsewhere","priority":9})", bob);
+  ASSERT_FALSE(both.ok());
+  EXPECT_EQ(FieldsOf(both.error()), "priority");
+  EXPECT_EQ(FieldsOf(Update(id, R"({"queue":"elsewhere","timeLimit":"20"})", bob).error()),
+            "timeLimit");
+  ASSERT_TRUE(Update(id, R"({"priority":9})", bob).ok());
+  const auto later = Update(id, R"({"queue":"elsewhere"})", bob);
+  ASSERT_FALSE(later.ok()) << "nor in two steps";
+  EXPECT_EQ(FieldsOf(later.error()), "priority");
+  const auto lowered = Update(id, R"({"queue":"elsewhere","priority":null})", bob);
+  EXPECT_TRUE(lowered.ok()) << lowered.error().detail;
+}
+
+TEST_F(UpdateTest, AnUpdateIsCheckedAgainstTheMembers_AsASubmissionIs) {
+  const JobId id = (*Submit(R"(,"hold":true)", bob))->id;
+  const auto node = Update(id, R"({"requiredNodes":"nowhere"})", bob);
+  ASSERT_FALSE(node.ok());
+  EXPECT_EQ(FieldsOf(node.error()), "requiredNodes");
+  const auto license = Update(id, R"({"licenses":"none:1"})", bob);
+  ASSERT_FALSE(license.ok());
+  EXPECT_EQ(FieldsOf(license.error()), "licenses");
+  EXPECT_FALSE(Update(id, R"({"reservation":"maintenance"})", bob).ok());
+}
+
+TEST_F(UpdateTest, CpusThatThePartitionAddsForMemory_StayWithLaterUpdates) {
+  Annotate(R"("muster.io/partition-max-memory-per-cpu":"1000")");
+  const JobId id = (*Submit(R"(,"hold":true)", bob))->id;
+  const auto raised = Update(id, R"({"memoryPerCpu":"2000"})", bob);
+  ASSERT_TRUE(raised.ok()) << raised.error().detail;
+  EXPECT_EQ((*raised)->batch->cpus_per_task, 2);
+  const auto comment = Update(id, R"({"comment":"x"})", bob);
+  ASSERT_TRUE(comment.ok());
+  EXPECT_EQ((*comment)->batch->cpus_per_task, 2);
+}
+
+TEST_F(UpdateTest, OfAnArray_AWaitingTaskIsChangedAlone) {
+  const JobId id = (*Submit(R"(,"hold":true,"array":"0-5")", bob))->id;
+  std::optional<Result<JobPtr>> answer;
+  service.UpdateJob(bob, std::to_string(id.value) + "_3", Json(R"({"nice":4})").as_object(),
+                    [&answer](Result<JobPtr> result) { answer = std::move(result); });
+  w.world.Settle();
+  ASSERT_TRUE(answer->ok()) << answer->error().detail;
+  EXPECT_NE((**answer)->id, id);
+  EXPECT_EQ(BatchStateOf(*w.world.Job(id)).nice, 0);
 }
 
 TEST_F(UpdateTest, OperatorsRaiseWhatUsersOnlyLower) {

@@ -31,6 +31,28 @@ class JobOwners : public ::testing::Test {
   Owners& owners = world.owners;
 };
 
+// A node that an update takes out of the choice, and a lower priority, hold for tasks in the queue.
+TEST_F(JobOwners, AnUpdateOfAnArray_ReachesItsEntriesInTheQueue) {
+  const JobPtr array = world.Submit({.name = "array", .array = "0-99"});
+  world.Cycle();
+  const auto entry = [&] { return owners.waiting.queues().Find(StandInId(array->id, 63)); };
+  ASSERT_NE(entry(), nullptr);
+  auto draft = std::make_shared<JobRecord>(*world.Now(array));
+  auto batch = std::make_shared<BatchDetails>(*draft->batch);
+  batch->excluded_nodes = "east";
+  draft->batch = std::move(batch);
+  owners.jobs.Put(world.Now(array), std::move(draft), "JobUpdated");
+  owners.array_tasks.Refill();
+  EXPECT_EQ(entry()->batch->excluded_nodes, "east");
+  draft = std::make_shared<JobRecord>(*world.Now(array));
+  auto state = std::make_shared<BatchState>(*draft->batch_state);
+  state->nice = 50;
+  draft->batch_state = std::move(state);
+  owners.jobs.Put(world.Now(array), std::move(draft), "JobUpdated");
+  owners.array_tasks.Refill();
+  EXPECT_EQ(BatchStateOf(*entry()).nice, 50);
+}
+
 TEST_F(JobOwners, AnAttemptIsOrderedOnlyWhenItsRowIsDurable) {
   const JobPtr job = world.Submit({});
   owners.decider.Cycle();
