@@ -11,11 +11,6 @@ namespace muster::steps {
 /// Raised when a message changes: both sides are of one build.
 inline constexpr std::int32_t kProtocol = 1;
 
-/// srun and sattach for another job than their own ask the daemon which job that is, by
-/// muster-slurm, which becomes them again: "srun 7" in this variable on the way there, and
-/// "srun 7 UID-ATTEMPT" on the way back.
-inline constexpr char kJoinVariable[] = "MUSTER_JOIN";
-
 enum class Distribution : std::uint8_t { kBlock = 0, kCyclic, kPlane, kArbitrary };
 
 /// What one component of a step asks for.

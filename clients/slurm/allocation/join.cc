@@ -14,7 +14,7 @@
 #include "clients/lib/job_view.h"
 #include "clients/slurm/allocation/allocation.h"
 #include "clients/slurm/command.h"
-#include "clients/steps/messages.h"
+#include "clients/steps/join_variable.h"
 #include "clients/steps/words.h"
 
 namespace muster::slurm {

@@ -12,6 +12,7 @@
 #include "clients/slurm/allocation/allocation.h"
 #include "clients/slurm/allocation/join.h"
 #include "clients/slurm/command.h"
+#include "clients/steps/join_variable.h"
 
 namespace muster::slurm {
 // muster-srun lies beside this program.

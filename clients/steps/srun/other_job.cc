@@ -12,7 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "clients/steps/messages.h"
+#include "clients/steps/join_variable.h"
 #include "clients/steps/words.h"
 
 namespace muster::steps {
