@@ -119,9 +119,11 @@ bool Channel::SendOne(Unsent* unsent) {
   const ssize_t sent = ::sendmsg(socket_.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
   if (sent < 0) {
     if (errno == EINTR) return true;
-    if (errno != EAGAIN && errno != ETOOMANYREFS) broken_ = true;
+    stalled_ = errno == ETOOMANYREFS;
+    if (errno != EAGAIN && !stalled_) broken_ = true;
     return false;
   }
+  stalled_ = false;
   unsent->descriptors.clear();
   unsent->sent += static_cast<std::size_t>(sent);
   return true;

@@ -24,6 +24,9 @@ inline constexpr std::size_t kMostDescriptors = 250;
 /// What may wait to be sent over one connection before it counts as broken.
 inline constexpr std::size_t kMostUnsent = 64u << 20;
 
+/// Between two tries of a channel that is stalled.
+inline constexpr int kStalledMs = 10;
+
 enum class MessageType : std::uint16_t {
   // srun to manager
   kCreateStep = 1,
@@ -155,6 +158,10 @@ class Channel {
   int fd() const { return socket_.get(); }
   bool broken() const { return broken_; }
   bool unsent() const { return !out_.empty(); }
+  /// What is unsent waits for others to take descriptors that are on their way (ETOOMANYREFS): that
+  /// the socket can be written says nothing, so it is tried again after kStalledMs.
+  bool stalled() const { return stalled_ && unsent(); }
+  bool wants_write() const { return unsent() && !stalled_; }
 
   /// Takes the descriptors over. Errors show in broken().
   void Send(MessageType type, std::string payload, std::vector<Descriptor> descriptors = {});
@@ -180,7 +187,7 @@ class Channel {
   std::size_t read_ = 0;  // bytes of in_ that Next() has used
   std::deque<Descriptor> arrived_;
   std::vector<Descriptor> held_;  // of kDescriptors frames
-  bool broken_ = false;
+  bool broken_ = false, stalled_ = false;
 };
 
 /// The user of the other side of a Unix socket may use this program: the same user or root.

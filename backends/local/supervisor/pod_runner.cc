@@ -63,8 +63,9 @@ PodRunner::PodRunner(SupervisedPod pod)
 }
 
 PodRunner::~PodRunner() {
-  if (epoll_ >= 0) ::close(epoll_);
-  if (signals_ >= 0) ::close(signals_);
+  for (const int fd : {epoll_, signals_, wanted_, agent_output_}) {
+    if (fd >= 0) ::close(fd);
+  }
 }
 
 void PodRunner::Run() {
@@ -90,6 +91,7 @@ void PodRunner::Run() {
     sample_at_ms_ = MonotonicMs() + sample_every_ms_;
   }
   PlanWarning();
+  ListenForSteps();
   TakeOrders();
   // The request may have come before the backend could know this process's pid.
   if (PathExists("stop")) OnStopRequest();
@@ -237,6 +239,7 @@ void PodRunner::Reap() {
     const pid_t pid = ::wait4(-1, &status, WNOHANG, &usage);
     if (pid <= 0) return;
     use_.AddReaped(usage);
+    if (pid == agent_pid_) agent_pid_ = 0;
     for (const auto& container : containers_) {
       if (container->pid == pid && container->state == State::kRunning)
         OnExit(container.get(), status);
@@ -421,6 +424,8 @@ int PodRunner::WaitMs() const {
 
 // Moves one piece of output from a pipe to the log.
 void PodRunner::PumpOutput(int fd) {
+  if (fd == wanted_) return OnAgentWanted();
+  if (fd == agent_output_) return PumpAgent();
   char buffer[kPumpBytes];
   for (const auto& container : containers_) {
     if (container->output != fd && container->errors != fd) continue;

@@ -6,6 +6,8 @@
 // is left.
 #pragma once
 
+#include <sys/types.h>
+
 #include <memory>
 #include <string>
 #include <vector>
@@ -61,6 +63,12 @@ class PodRunner {
   void SampleMemory();
   void TellStop(StopRequest::Cause cause);
   void TellOutOfMemory(std::int64_t kills);
+  // step_agent.cc
+  void ListenForSteps();
+  void OnAgentWanted();
+  void TellAgent(const std::string& text);
+  void PumpAgent();
+  void CloseAgentOutput();
 
   void FailPod(const std::string& reason, const std::string& message);
   void WriteStatus();
@@ -70,6 +78,9 @@ class PodRunner {
   PodCgroups cgroups_;
   std::vector<std::unique_ptr<Container>> containers_;
   int epoll_ = -1, signals_ = -1;
+  int wanted_ = -1, agent_output_ = -1;  // step_agent.cc
+  pid_t agent_pid_ = 0;                  // started by us; 0: none lives
+  std::int64_t agent_next_ms_ = 0;
   bool stopping_ = false, stop_requested_ = false, finished_ = false, failed_ = false;
   std::int64_t started_us_ = 0, ended_us_ = 0;
   std::int64_t kill_at_ms_ = 0, deadline_ms_ = 0, guard_at_ms_ = 0;

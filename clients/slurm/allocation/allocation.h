@@ -60,6 +60,9 @@ std::optional<Allocation> Allocate(const char* command,
 /// srun needs to find the agents.
 void EnterAllocation(const Allocation& allocation);
 
+/// The path of muster-srun.
+std::string StepProgram();
+
 /// Blocks the signals that end the waiting for an allocation; the result is read for them.
 steps::Descriptor WatchAllocationSignals();
 /// Takes that back, before another program runs.

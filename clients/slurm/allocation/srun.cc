@@ -1,5 +1,6 @@
-// srun outside a job: makes an allocation and becomes muster-srun inside it, with the connection
-// that keeps the allocation left open (rule B46).
+// srun outside a job. With --jobid it enters a job that is there (join.h); else it makes an
+// allocation and becomes muster-srun inside it, with the connection that keeps the allocation left
+// open (rule B46).
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -9,11 +10,11 @@
 #include <cstring>
 
 #include "clients/slurm/allocation/allocation.h"
+#include "clients/slurm/allocation/join.h"
 #include "clients/slurm/command.h"
+#include "clients/steps/join_variable.h"
 
 namespace muster::slurm {
-namespace {
-
 // muster-srun lies beside this program.
 std::string StepProgram() {
   char path[4096];
@@ -22,9 +23,9 @@ std::string StepProgram() {
   return whole.substr(0, whole.rfind('/')) + "/muster-srun";
 }
 
-}  // namespace
-
 int RunSrun(int argc, char** argv) {
+  const std::string join = client::ProcessEnv(steps::kJoinVariable);
+  if (!join.empty()) return JoinJob(join, argv);
   std::vector<steps::OptionValues> components;
   if (const auto exit = ReadAllocationOptions(steps::Tool::kSrun, argc, argv, &components))
     return *exit;

@@ -117,7 +117,7 @@ void Agent::SendToManager(MessageType type, std::string payload,
                           std::vector<Descriptor> descriptors) {
   if (to_manager_ == nullptr) return;
   to_manager_->Send(type, std::move(payload), std::move(descriptors));
-  loop_.WantWrite(to_manager_->fd(), to_manager_->unsent());
+  loop_.WantWrite(*to_manager_);
 }
 
 void Agent::ReadManager() {
@@ -136,7 +136,7 @@ void Agent::ReadManager() {
     }
   }
   if (!open || to_manager_->broken()) return LoseManager();
-  loop_.WantWrite(to_manager_->fd(), to_manager_->unsent());
+  loop_.WantWrite(*to_manager_);
 }
 
 // Without its manager no task of this node has anybody who waits for it.

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <utility>
 
 namespace muster::steps {
 namespace {
@@ -39,6 +40,21 @@ void EventLoop::WantWrite(int fd, bool write) {
   event.events = EPOLLIN | (write ? EPOLLOUT : 0u);
   event.data.fd = fd;
   ::epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, fd, &event);
+}
+
+void EventLoop::WantWrite(const Channel& channel) {
+  const int fd = channel.fd();
+  WantWrite(fd, channel.wants_write());
+  const auto at = watched_.find(fd);
+  if (at == watched_.end() || !channel.stalled() || std::exchange(at->second.retries, true)) return;
+  // If the number is another channel's by then, that one is looked at once in vain.
+  After(kStalledMs, [this, fd] {
+    const auto now = watched_.find(fd);
+    if (now == watched_.end()) return;
+    now->second.retries = false;
+    const std::shared_ptr<Handler> handler = now->second.handler;
+    (*handler)();
+  });
 }
 
 void EventLoop::Forget(int fd) {

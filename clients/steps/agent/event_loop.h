@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "clients/steps/descriptor.h"
+#include "clients/steps/wire.h"
 
 namespace muster::steps {
 
@@ -24,6 +25,9 @@ class EventLoop {
   void Watch(int fd, Handler handler, bool write = false);
   /// Changes whether writing is waited for.
   void WantWrite(int fd, bool write);
+  /// The same by what the channel of that descriptor needs. One that is stalled has its handler
+  /// called after a while.
+  void WantWrite(const Channel& channel);
   void Forget(int fd);
   /// Calls the handler once after `ms`; the result names the timer.
   std::int64_t After(std::int64_t ms, Handler handler);
@@ -36,7 +40,7 @@ class EventLoop {
  private:
   struct Watched {
     std::shared_ptr<Handler> handler;
-    bool write = false;
+    bool write = false, retries = false;
   };
   int RunTimers();
 

@@ -65,7 +65,7 @@ void Manager::Serve(Descriptor socket) {
 void Manager::Send(Client* client, MessageType type, std::string payload,
                    std::vector<Descriptor> descriptors) {
   client->channel->Send(type, std::move(payload), std::move(descriptors));
-  loop_->WantWrite(client->channel->fd(), client->channel->unsent());
+  loop_->WantWrite(*client->channel);
 }
 
 void Manager::ReadClient(int fd) {
@@ -81,7 +81,7 @@ void Manager::ReadClient(int fd) {
     OnFrame(&at->second, std::move(*frame));
   }
   if (!open || at->second.channel->broken()) return DropClient(fd);
-  loop_->WantWrite(fd, at->second.channel->unsent());
+  loop_->WantWrite(*at->second.channel);
 }
 
 // A step without its srun is ended: nobody hears of its tasks any more.

@@ -58,7 +58,7 @@ void Manager::SendToNode(std::size_t node, MessageType type, std::string payload
   NodeLink& link = links_[node];
   if (link.channel == nullptr) return;
   link.channel->Send(type, std::move(payload), std::move(descriptors));
-  loop_->WantWrite(link.channel->fd(), link.channel->unsent());
+  loop_->WantWrite(*link.channel);
 }
 
 void Manager::ReadNode(std::size_t node) {
@@ -90,7 +90,7 @@ void Manager::ReadNode(std::size_t node) {
   }
   if (links_[node].channel == nullptr) return;
   if (!open || links_[node].channel->broken()) return LoseNode(node);
-  loop_->WantWrite(links_[node].channel->fd(), links_[node].channel->unsent());
+  loop_->WantWrite(*links_[node].channel);
 }
 
 // The tasks of a lost agent are gone with it; the rest of their steps is ended.

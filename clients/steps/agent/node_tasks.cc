@@ -5,8 +5,11 @@
 #include <fcntl.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <termios.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -28,9 +31,24 @@ std::int64_t Microseconds(const timeval& time) {
   return static_cast<std::int64_t>(time.tv_sec) * 1'000'000 + time.tv_usec;
 }
 
+// Says something to a task's stderr and never waits: what it is may be full, and who reads it
+// stopped. A pipe or terminal is opened once more for that, because the task shares the flags of
+// the one that it has.
 void Say(int fd, const std::string& text) {
   if (fd < 0) return;
-  [[maybe_unused]] const ssize_t written = ::write(fd, text.data(), text.size());
+  struct stat what {};
+  if (::fstat(fd, &what) != 0) return;
+  [[maybe_unused]] ssize_t written = 0;
+  if (S_ISREG(what.st_mode)) {
+    written = ::write(fd, text.data(), text.size());
+  } else if (S_ISSOCK(what.st_mode)) {
+    written = ::send(fd, text.data(), text.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+  } else {
+    const std::string path = "/proc/self/fd/" + std::to_string(fd);
+    const Descriptor again(
+        ::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_APPEND | O_CLOEXEC));
+    if (again) written = ::write(again.get(), text.data(), text.size());
+  }
 }
 
 // A pseudo terminal of the size that srun's has.
@@ -251,18 +269,28 @@ void NodeTasks::Reap() {
   }
 }
 
+// All its tasks have been reaped, so their numbers may be those of other processes by now: what is
+// left of them is found as children of this process, which it alone can reap.
 void NodeTasks::Finish(Share* share) {
-  for (const Task& task : share->tasks) ::kill(-task.pid, SIGKILL);
   KillStrays(*share);
   const ShareNumber number{share->step, share->part};
   shares_.erase({share->step, share->part});
   hooks_.done(number);
 }
 
+// A child that is of the step by its environment, or was left behind in the session or group of an
+// ended task. A number of those that a new task has is not meant.
 void NodeTasks::KillStrays(const Share& share) {
-  for (const pid_t child : ChildrenOf(::getpid())) {
+  const auto was_of = [&](pid_t number) {
+    return std::any_of(share.tasks.begin(), share.tasks.end(), [&](const Task& task) {
+      return task.ended && task.pid == number && !by_pid_.contains(number);
+    });
+  };
+  const pid_t self = ::getpid();
+  for (const pid_t child : ChildrenOf(self)) {
     if (by_pid_.contains(child)) continue;
-    if (StepOfProcess(child) == share.step) KillTree(child);
+    if (StepOfProcess(child) == share.step || was_of(::getsid(child)) || was_of(::getpgid(child)))
+      KillTree(child, self);
   }
 }
 

@@ -5,7 +5,10 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <string>
@@ -53,6 +56,16 @@ std::int32_t StepIn(std::string_view environment) {
   return step && *step < 1'000'000'000 ? static_cast<std::int32_t>(*step) : -1;
 }
 
+// The parent of a process; -1 if there is none of that number.
+pid_t ParentOf(pid_t pid) {
+  const std::string text = ReadProc(pid, "stat");
+  // The command, in parentheses, may hold anything.
+  const auto close = text.rfind(')');
+  if (close == std::string::npos) return -1;
+  const std::vector<std::string> words = SplitWords(text.substr(close + 1));
+  return words.size() < 2 ? -1 : static_cast<pid_t>(WholeNumber(words[1]).value_or(-1));
+}
+
 }  // namespace
 
 void ReadIo(pid_t pid, std::int64_t* read, std::int64_t* written) {
@@ -73,11 +86,26 @@ std::vector<pid_t> ChildrenOf(pid_t pid) {
 
 std::int32_t StepOfProcess(pid_t pid) { return StepIn(ReadProc(pid, "environ")); }
 
-void KillTree(pid_t pid) {
+ProcessHandle::ProcessHandle(pid_t pid)
+    : pid_(pid),
+      fd_(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))),
+      without_handles_(!fd_ && errno == ENOSYS) {}
+
+// A kernel without such descriptors can only be asked by the number.
+bool ProcessHandle::Signal(int signal) const {
+  if (fd_) return ::syscall(SYS_pidfd_send_signal, fd_.get(), signal, nullptr, 0) == 0;
+  return without_handles_ && ::kill(pid_, signal) == 0;
+}
+
+void KillTree(pid_t pid, pid_t parent) {
+  const ProcessHandle process(pid);
+  // The handle is of whoever had the number when it was made. If that one is the parent's child
+  // now, no stranger can be behind the handle: its process has either this number or has ended.
+  if (ParentOf(pid) != parent) return;
   // Stopped first, so that it makes no more children while they are looked for.
-  ::kill(pid, SIGSTOP);
-  for (const pid_t child : ChildrenOf(pid)) KillTree(child);
-  ::kill(pid, SIGKILL);
+  process.Signal(SIGSTOP);
+  for (const pid_t child : ChildrenOf(pid)) KillTree(child, pid);
+  process.Signal(SIGKILL);
 }
 
 void KillProcessesOf(const std::string& steps_directory, std::int32_t step) {
@@ -86,10 +114,11 @@ void KillProcessesOf(const std::string& steps_directory, std::int32_t step) {
   while (const dirent* entry = ::readdir(proc)) {
     const auto pid = WholeNumber(entry->d_name);
     if (!pid || *pid <= 1) continue;
+    const ProcessHandle process(static_cast<pid_t>(*pid));
     const std::string environment = ReadProc(static_cast<pid_t>(*pid), "environ");
     if (StepIn(environment) != step) continue;
     if (ValueIn(environment, "MUSTER_STEPS_DIR=") != steps_directory) continue;
-    ::kill(static_cast<pid_t>(*pid), SIGKILL);
+    process.Signal(SIGKILL);
   }
   ::closedir(proc);
 }

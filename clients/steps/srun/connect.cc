@@ -2,13 +2,13 @@
 // writes to a pipe when it serves.
 #include "clients/steps/srun/connect.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
@@ -21,21 +21,9 @@ extern char** environ;
 namespace muster::steps {
 namespace {
 
-constexpr int kConnectTries = 400;
-constexpr int kConnectPauseMs = 5;
+constexpr int kConnectPauseMs = 1, kLongestPauseMs = 20;
 constexpr int kReadyMs = 20'000;
-
-std::string ReadAll(const std::string& path) {
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  std::string out;
-  char buffer[16 << 10];
-  while (file && out.size() < (4u << 20)) {
-    const ssize_t got = ::read(file.get(), buffer, sizeof(buffer));
-    if (got <= 0) break;
-    out.append(buffer, static_cast<std::size_t>(got));
-  }
-  return out;
-}
+constexpr int kAskMs = 1'000;
 
 std::string AgentProgram() {
   std::string named = EnvironmentText("MUSTER_STEP_AGENT");
@@ -63,14 +51,6 @@ std::string AgentProgram() {
   if (::chdir("/") != 0) ::_exit(1);
   ::execvpe(program, argv, envp);
   ::_exit(127);
-}
-
-// A step's own variables must not make the agent look like a process of that step.
-bool IsOfAStep(std::string_view variable) {
-  for (const char* name : {"SLURM_STEP_ID=", "SLURM_STEPID=", "SLURM_PROCID=", "SLURM_LOCALID="}) {
-    if (variable.starts_with(name)) return true;
-  }
-  return false;
 }
 
 bool StartAgent(const JobPlace& place, std::string* error) {
@@ -103,22 +83,13 @@ bool StartAgent(const JobPlace& place, std::string* error) {
   return false;
 }
 
-// "SLURM_JOB_ID=7" in the environment of a process: the rest of its SLURM_* and the steps
-// directory.
-bool IsProcessOf(const std::string& environment, const std::string& job, std::string* directory,
-                 std::vector<std::string>* out) {
-  bool of_job = false;
-  out->clear();
-  directory->clear();
-  for (std::size_t at = 0; at < environment.size();) {
-    const std::size_t end = std::min(environment.find('\0', at), environment.size());
-    const std::string one = environment.substr(at, end - at);
-    at = end + 1;
-    of_job = of_job || one == "SLURM_JOB_ID=" + job;
-    if (one.starts_with("MUSTER_STEPS_DIR=")) *directory = one.substr(17);
-    if (one.starts_with("SLURM_") && !IsOfAStep(one)) out->push_back(one);
-  }
-  return of_job && !directory->empty();
+// Asks the supervisor of the job's first pod to start the agent there (the FIFO is made by
+// backends/local/supervisor/step_agent.cc). False if nobody listens.
+bool AskForAgent(int directory) {
+  const Descriptor wanted(
+      ::openat(directory, "manager.wanted", O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC));
+  // Full: it has been asked already.
+  return wanted && (::write(wanted.get(), "1", 1) == 1 || errno == EAGAIN);
 }
 
 }  // namespace
@@ -128,11 +99,24 @@ std::string EnvironmentText(const char* name) {
   return value == nullptr ? "" : value;
 }
 
+bool IsOfAStep(std::string_view variable) {
+  for (const char* name : {"SLURM_STEP_ID=", "SLURM_STEPID=", "SLURM_PROCID=", "SLURM_LOCALID="}) {
+    if (variable.starts_with(name)) return true;
+  }
+  return false;
+}
+
 std::string OwnProgramDirectory() {
   char path[4096];
   const ssize_t size = ::readlink("/proc/self/exe", path, sizeof(path));
   const std::string whole(path, size < 0 ? 0 : static_cast<std::size_t>(size));
   return whole.substr(0, whole.rfind('/'));
+}
+
+bool IsOwnJob(const std::string& job) {
+  if (EnvironmentText("SLURM_JOB_ID") != job) return false;
+  return !EnvironmentText("MUSTER_STEPS_DIR").empty() ||
+         !EnvironmentText("SLURM_JOB_NODELIST").empty();
 }
 
 JobPlace OwnJobPlace() {
@@ -155,45 +139,15 @@ JobPlace OwnJobPlace() {
   return out;
 }
 
-JobPlace OtherJobPlace(const std::string& job, std::vector<std::string>* environment) {
-  JobPlace out;
-  out.job = job;
-  DIR* proc = ::opendir("/proc");
-  while (const dirent* entry = proc == nullptr ? nullptr : ::readdir(proc)) {
-    if (!WholeNumber(entry->d_name)) continue;
-    const std::string base = std::string("/proc/") + entry->d_name;
-    std::string directory;
-    if (!IsProcessOf(ReadAll(base + "/environ"), job, &directory, environment)) continue;
-    // The directory as that process sees it: its file system may be another one.
-    std::string seen = base + "/root" + directory;
-    if (::access((seen + "/manager.sock").c_str(), F_OK) != 0) continue;
-    // A path that outlives the process, if it is the same directory.
-    struct stat here {
-    }, there{};
-    if (::stat(directory.c_str(), &here) == 0 && ::stat(seen.c_str(), &there) == 0 &&
-        here.st_ino == there.st_ino && here.st_dev == there.st_dev)
-      seen = directory;
-    out.directory = seen;
-    break;
-  }
-  if (proc != nullptr) ::closedir(proc);
-  if (out.directory.empty()) {
-    environment->clear();
-    out.error =
-        "no step manager of job " + job +
-        " can be reached on this host as this user: the job runs elsewhere, or no step of it "
-        "has run yet";
-  }
-  return out;
-}
-
 std::unique_ptr<Channel> ConnectManager(const JobPlace& place, bool start, std::string* error) {
   const Descriptor directory(::open(place.directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!directory) {
     *error = "the steps directory of job " + place.job + ": " + std::strerror(errno);
     return nullptr;
   }
-  for (int i = 0; i < kConnectTries; ++i) {
+  int pause = kConnectPauseMs;
+  int slept = 0, ask_at = 0;
+  while (slept < kReadyMs) {
     Descriptor socket = ConnectIn(directory.get(), "manager.sock");
     if (socket) {
       if (!PeerIsOwner(socket.get())) {
@@ -203,9 +157,15 @@ std::unique_ptr<Channel> ConnectManager(const JobPlace& place, bool start, std::
       return std::make_unique<Channel>(std::move(socket));
     }
     if (errno != ENOENT && errno != ECONNREFUSED) break;
-    if (!start) break;
-    if (!StartAgent(place, error)) return nullptr;
-    if (i > 0) ::poll(nullptr, 0, kConnectPauseMs);
+    if (start && !StartAgent(place, error)) return nullptr;
+    if (!start && slept >= ask_at) {
+      // Asked again, for instance because the script was not there yet.
+      if (!AskForAgent(directory.get())) break;
+      ask_at += kAskMs;
+    }
+    ::poll(nullptr, 0, pause);
+    slept += pause;
+    pause = std::min(2 * pause, kLongestPauseMs);
   }
   *error = "no step manager of job " + place.job + " answers";
   return nullptr;

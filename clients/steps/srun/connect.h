@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "clients/steps/wire.h"
@@ -19,15 +20,18 @@ struct JobPlace {
   bool private_directory = false;  // made by srun itself: the nodes of the job share none
   std::string error;               // why there is none
 };
+/// Whether this process is inside the job: it has its number and more of its variables, or the
+/// number is only one that somebody has set.
+bool IsOwnJob(const std::string& job);
 /// Of the job that this process belongs to: MUSTER_STEPS_DIR, or a directory of this user and job
 /// that is made where temporary files go.
 JobPlace OwnJobPlace();
-/// Of another job on this host, by a process of it that this user may look at. `environment`
-/// becomes the SLURM_* variables of that process.
-JobPlace OtherJobPlace(const std::string& job, std::vector<std::string>* environment);
+/// True for "SLURM_STEP_ID=0" and what else is a step's own: it must not make an agent look like a
+/// process of that step.
+bool IsOfAStep(std::string_view variable);
 
-/// Connects to the manager; if nobody serves there and `start` is set, starts the agent of this
-/// node. Null with `error`.
+/// Connects to the manager. If nobody serves there, `start` starts the agent of this node; without
+/// it the job's supervisor is asked to start one. Null with `error`.
 std::unique_ptr<Channel> ConnectManager(const JobPlace& place, bool start, std::string* error);
 
 /// The directory of this program, links resolved.

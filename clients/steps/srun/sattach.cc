@@ -10,6 +10,7 @@
 #include "clients/steps/messages.h"
 #include "clients/steps/srun/commands.h"
 #include "clients/steps/srun/connect.h"
+#include "clients/steps/srun/other_job.h"
 #include "clients/steps/words.h"
 
 namespace muster::steps {
@@ -70,9 +71,11 @@ int RunSattach(int argc, char** argv) {
   }
   if (!WholeNumber(job) || step < 0 || step > 1'000'000'000)
     return SattachFail("Invalid job step: " + what + "; use JOBID.STEPID");
+  const bool own = IsOwnJob(job);
+  const std::optional<std::string> attempt = TakeAnswer(job);
+  if (!own && !attempt) return SattachFail(AskDaemon("sattach", job, argv));
   std::vector<std::string> environment;
-  const JobPlace place =
-      job == EnvironmentText("SLURM_JOB_ID") ? OwnJobPlace() : OtherJobPlace(job, &environment);
+  const JobPlace place = own ? OwnJobPlace() : OtherJobPlace(job, *attempt, &environment);
   if (!place.error.empty()) return SattachFail(place.error);
   std::string error;
   const std::unique_ptr<Channel> channel = ConnectManager(place, false, &error);

@@ -13,6 +13,7 @@
 #include "clients/steps/srun/commands.h"
 #include "clients/steps/srun/components.h"
 #include "clients/steps/srun/connect.h"
+#include "clients/steps/srun/other_job.h"
 #include "clients/steps/srun/step_create.h"
 #include "clients/steps/srun/step_environment.h"
 #include "clients/steps/srun/step_run.h"
@@ -223,13 +224,17 @@ int RunSrun(int argc, char** argv) {
   const std::string job = options.Get("jobid");
   if (job.empty()) return Allocate(argc, argv);
   if (!WholeNumber(job)) return Report({"Invalid --jobid specification", 255});
-  const bool own = job == EnvironmentText("SLURM_JOB_ID");
+  const bool own = IsOwnJob(job);
+  const std::optional<std::string> attempt = TakeAnswer(job);
   JobPlace place;
   if (own) {
     place = OwnJobPlace();
+  } else if (!attempt) {
+    return Fail("Unable to confirm allocation for job " + job + ": " +
+                AskDaemon("srun", job, argv));
   } else {
     std::vector<std::string> environment;
-    place = OtherJobPlace(job, &environment);
+    place = OtherJobPlace(job, *attempt, &environment);
     TakeEnvironment(job, environment);
     components.clear();
     if (auto refusal = ReadComponents(argc, argv, true, &components)) return Report(*refusal);

@@ -39,9 +39,9 @@ int CreateStepFor(Channel* channel, const std::string& job,
   bool waited = false;
   while (true) {
     pollfd wait[] = {
-        {channel->fd(), static_cast<short>(POLLIN | (channel->unsent() ? POLLOUT : 0)), 0},
+        {channel->fd(), static_cast<short>(POLLIN | (channel->wants_write() ? POLLOUT : 0)), 0},
         {signals, POLLIN, 0}};
-    ::poll(wait, 2, -1);
+    ::poll(wait, 2, channel->stalled() ? kStalledMs : -1);
     signalfd_siginfo info{};
     if (wait[1].revents != 0 && ::read(signals, &info, sizeof(info)) == sizeof(info) &&
         info.ssi_signo != SIGWINCH) {

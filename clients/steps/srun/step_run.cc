@@ -75,6 +75,7 @@ int StepRun::Run() {
 
 int StepRun::Timeout() const {
   if (ended_) return static_cast<int>(kDrainMs);
+  if (channel_->stalled()) return kStalledMs;
   if (!failed_.empty()) return static_cast<int>(kTogetherMs);
   if (settings_.wait_s > 0 && first_end_ms_ > 0 && !aborted_) return 200;
   return -1;
@@ -87,7 +88,7 @@ bool StepRun::Wait() {
   if (ended_ && streams.empty() && !master_) return false;
   std::vector<pollfd> fds;
   const auto add = [&](int fd, int events) { fds.push_back({fd, static_cast<short>(events), 0}); };
-  add(ended_ ? -1 : channel_->fd(), POLLIN | (channel_->unsent() ? POLLOUT : 0));
+  add(ended_ ? -1 : channel_->fd(), POLLIN | (channel_->wants_write() ? POLLOUT : 0));
   add(signals_, POLLIN);
   bool hungry = !io_->feeds().empty() || master_;
   bool pending = false;
@@ -108,7 +109,7 @@ bool StepRun::Wait() {
     if (fds[4 + i].revents != 0 && !streams[i]->Read()) streams[i]->Finish();
   }
   if (pending) FeedTasks();
-  if (fds[0].revents != 0) ReadChannel();
+  if (fds[0].revents != 0 || channel_->stalled()) ReadChannel();
   CheckTimers();
   return !lost_ || !streams.empty();
 }

@@ -1,5 +1,6 @@
 """srun and salloc outside a job, and what happens to jobs that run: clients that die, signals, limits, suspension, requeues, components."""
 import os
+import pty
 import signal
 import subprocess
 import time
@@ -206,6 +207,87 @@ echo second $?""")
         self.until(job, "COMPLETED")
         self.assertEqual(self.cell(job, "%T"), "COMPLETED")
         self.assertIn("DUE TO JOB REQUEUE", self.output(job))
+
+    def test_a_job_is_entered_from_outside(self):
+        """Nothing of the job has called srun before; the agent of its node is started when somebody asks."""
+        job = self.submit("sleep 300", "-n2", "-J", "entered")
+        self.until(job, "RUNNING")
+        for words in (["--jobid", job], ["--jobid=" + job, "--overlap"]):
+            out, _ = self.run_("srun", *words, "-n2", "sh", "-c", "echo $SLURM_JOB_NAME $SLURM_PROCID $SLURM_JOB_ID; env | grep ^MUSTER_JOIN; true")
+            self.assertEqual(sorted(out.splitlines()), [f"entered 0 {job}", f"entered 1 {job}"])
+        ran = self.site.run("srun", "true", env={"SLURM_JOB_ID": job}, check=False)
+        self.assertEqual((ran.returncode, ran.stderr), (0, ""))
+        steps = [job, f"{job}.batch", f"{job}.0", f"{job}.1", f"{job}.2"]
+        self.site.wait(lambda: [row[0] for row in self.rows(job, "JobID")] == steps, what="its steps are there")
+        # Its processes are the job's: in its control group, and gone with it.
+        process = self.client("srun", "--jobid", job, "sh", "-c", "cat /proc/self/cgroup; echo $$; sleep 300")
+        told = []
+        while not told or not told[-1].isdigit():
+            told.append(process.stdout.readline().strip())
+        groups = [line for line in told if "/muster/" in line]
+        self.assertTrue(all(line.endswith("/script") for line in groups), told)
+        self.end(job)
+        self.assertNotEqual(process.wait(timeout=30), 0)
+        for stream in (process.stdout, process.stderr):
+            stream.close()
+
+    def test_a_terminal_in_a_job(self):
+        job = self.submit("sleep 300")
+        self.until(job, "RUNNING")
+        master, slave = pty.openpty()
+        self.addCleanup(os.close, master)
+        with subprocess.Popen(["srun", "--jobid", job, "--overlap", "--pty", "sh", "-c", "tty && read line && echo got $line"],
+                              env=self.site.environment(), cwd=self.site.dir, stdin=slave, stdout=slave, stderr=slave, start_new_session=True) as process:
+            os.close(slave)
+            seen = b""
+            while b"/dev/pts" not in seen:
+                seen += os.read(master, 1000)
+            os.write(master, b"words\n")
+            while b"got words" not in seen:
+                seen += os.read(master, 1000)
+            self.assertEqual(process.wait(timeout=30), 0, seen)
+        self.end(job)
+
+    def test_jobs_that_cannot_be_entered(self):
+        check = "srun: Check SLURM_JOB_ID environment variable. Expired or invalid job {0}\n"
+        ended, held = self.submit("true"), self.submit("true", "-H")
+        self.until(ended, "COMPLETED")
+        cases = {"999999": "Unable to confirm allocation for job {0}: Invalid job id specified", ended: "Slurm job {0} has expired",
+                 held: "Unable to confirm allocation for job {0}: Job is pending execution"}
+        for job, why in cases.items():
+            for words, variables in ((["--jobid", job], {}), ([], {"SLURM_JOB_ID": job})):
+                ran = self.site.run("srun", *words, "true", env=variables, check=False)
+                self.assertEqual((ran.returncode, ran.stdout, ran.stderr), (1, "", f"srun: error: {why}\n{check}".format(job)))
+        self.end(held)
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root can be somebody else")
+    def test_nobody_enters_a_job_of_somebody_else(self):
+        job = self.submit("sleep 300")
+        self.until(job, "RUNNING")
+        clean = dict(self.site.environment(), HOME="/", USER="nobody", LOGNAME="nobody")
+        done = subprocess.run(["srun", "--jobid", job, "true"], env=clean, cwd="/", stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60,
+                              user=65534, group=65534, extra_groups=[])
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertRegex(done.stderr, rf"^srun: error: Unable to confirm allocation for job {job}: (Access/permission denied|Invalid job id specified)\n")
+        self.end(job)
+
+    def test_jobs_of_one_number_of_two_daemons(self):
+        other = slurm_site.Muster()
+        self.addCleanup(other.close)
+        other.start()
+        sites = {"one": self.site, "other": other}
+        jobs = {}
+        job = self.submit("sleep 300")
+        other.burn(int(job) - 1)
+        jobs["one"] = job
+        jobs["other"] = other.run("sbatch", "--parsable", "-o", "/dev/null", "--wrap", "sleep 300").strip()
+        self.assertEqual(jobs["one"], jobs["other"])
+        for name, site in sites.items():
+            site.wait_state(int(job), "Running")
+            # Which job it is shows in the directory that its first step is recorded in.
+            ran = site.run("srun", "--jobid", job, "sh", "-c", "echo $MUSTER_STEPS_DIR")
+            self.assertIn(f"/{site.job(int(job))['uid']}-1/steps", ran, name)
+        self.end(job)
 
     def test_nothing_of_the_submitters_step_is_in_the_job(self):
         job = self.submit(f"srun sh -c 'sbatch -W -D {self.site.dir} -o inner.out --wrap \"env | grep ^SLURM_STEP; echo end\"'")

@@ -258,6 +258,24 @@ class OneNode(unittest.TestCase):
         os.close(master)
         self.assertRegex(seen.decode(), r"(?s)\d+ \d+\r*\n.*got word\r*\n")
 
+    def test_a_full_pipe_holds_the_agent_up_for_nobody(self):
+        """What the agent itself says to a task's stderr is lost if nobody reads there."""
+        path = os.path.join(self.job.directory, "full")
+        os.mkfifo(path)
+        reader = os.open(path, os.O_RDWR | os.O_NONBLOCK)
+        self.addCleanup(os.close, reader)
+        with self.assertRaises(BlockingIOError):
+            while True:
+                os.write(reader, b"x" * 4096)
+        self.assertEqual(self.job.run("-n1", "-e", path, "--cpu-bind=verbose,none", "echo", "done", timeout=20)[:2], (0, "done\n"))
+
+    def test_what_a_task_leaves_behind_ends_with_its_step(self):
+        """Found by its session or its environment, whoever its parent is by then."""
+        for left in ("env -i sleep 431 &", "setsid sleep 431 &", "(env -i sh -c 'sleep 431 & sleep 431' &)", "setsid sh -c 'sh -c \"sleep 431 & sleep 431\"' &"):
+            self.assertEqual(self.job.run("-n1", "sh", "-c", left)[0], 0, left)
+            found = subprocess.run(["pgrep", "-fx", "sleep 431"], capture_output=True, text=True, check=False).stdout.split()
+            self.assertEqual([pid for pid in found if lives(int(pid))], [], left)
+
     def test_sattach_and_overtaking(self):
         process = self.job.start("-n1", "sh", "-c", "read x; echo $x; read y", stdin=subprocess.PIPE)
         self.job.wait_for_record(0, "RUNNING")

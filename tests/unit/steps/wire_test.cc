@@ -2,7 +2,10 @@
 #include "clients/steps/wire.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstdint>
 #include <limits>
@@ -80,6 +83,36 @@ TEST(StepWire, DescriptorsArriveWithTheirFrame) {
   EXPECT_EQ(frames[1].descriptors.size(), 300u);
   EXPECT_EQ(frames[1].payload.size(), 100'000u);
   EXPECT_TRUE(frames[2].descriptors.empty());
+}
+
+// In a child that is nobody, for whom the kernel counts what is on its way: as many descriptors as
+// may be open. 0, or the number of the step that went wrong.
+int SendMoreThanMayBeOnTheirWay() {
+  if (::geteuid() == 0 && ::setuid(65534) != 0) return 1;
+  const rlimit few{64, 64};
+  if (::setrlimit(RLIMIT_NOFILE, &few) != 0) return 2;
+  auto [a, b] = Pair();
+  for (int i = 0; i < 5; ++i) {
+    std::vector<Descriptor> some;
+    for (int k = 0; k < 20; ++k) some.emplace_back(::dup(2));
+    a.Send(MessageType::kLaunch, "x", std::move(some));
+  }
+  if (!a.stalled() || a.wants_write() || a.broken()) return 3;
+  std::size_t frames = 0;
+  for (int i = 0; i < 100 && frames < 5; ++i) {
+    if (!b.Receive()) return 4;
+    while (b.Next()) ++frames;
+    a.Flush();
+  }
+  return frames == 5 && !a.stalled() && !a.unsent() ? 0 : 5;
+}
+
+TEST(StepWire, AStalledConnectionDoesNotAskForWriting) {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(SendMoreThanMayBeOnTheirWay());
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0) << (status >> 8);
 }
 
 TEST(StepWire, TooLongAFrameBreaksTheConnection) {
