@@ -102,9 +102,15 @@ void AddCommands(const std::string& directory, Environment* environment) {
   environment->Set("PATH", path.empty() ? directory : path + ":" + directory);
 }
 
-// What a batch script's environment has whatever its submitter's had: where the pod is, and how
-// its steps start.
-void AddBatchVariables(const PodWish& wish, const PodContext& context, Environment* environment) {
+// What a batch script's environment has whatever its submitter's had: where the pod is, who it is,
+// when the job began (the first pod's shell makes SLURM_JOB_START_TIME of it), and how its steps
+// start.
+void AddBatchVariables(const PodWish& wish, const PodContext& context, const PodUser& user,
+                       Environment* environment) {
+  const JobAccounts& accounts = context.accounts;
+  environment->Set("SLURM_JOB_UID", std::to_string(user.foreign() ? user.uid : accounts.own_uid));
+  environment->Set("SLURM_JOB_GID", std::to_string(user.foreign() ? user.gid : accounts.own_gid));
+  environment->Set("MUSTER_JOB_START", std::to_string(context.time_began.us / 1'000'000));
   environment->Set("HOSTNAME", wish.host_name.empty() ? wish.identity.name : wish.host_name);
   AddDevices(context, true, environment);
   AddCommands(context.commands_dir, environment);
@@ -150,7 +156,7 @@ Result<Environment> BuildEnvironment(const json::object& container, const PodWis
     if (!value.ok()) return InvalidArgument("env " + name + ": " + value.error().detail);
     if (present) environment.Set(name, *value);
   }
-  if (batch) AddBatchVariables(wish, context, &environment);
+  if (batch) AddBatchVariables(wish, context, user, &environment);
   // Set last, so that no container can override it.
   environment.Set("MUSTER_POD_KEY", context.marker_key);
   return environment;

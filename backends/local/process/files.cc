@@ -28,6 +28,17 @@ bool WriteAll(int fd, std::string_view data) {
   return true;
 }
 
+// As rename. A file that is there is exchanged and then removed: renamed over it, ext4 would write
+// the new one's bytes to the disk at once, which nobody asks for and which the database's log then
+// waits for. Where files cannot be exchanged, and where there is none, it is a plain rename.
+bool PutInPlace(const char* temporary, const char* path) {
+  if (::renameat2(AT_FDCWD, temporary, AT_FDCWD, path, RENAME_EXCHANGE) == 0) {
+    ::unlink(temporary);
+    return true;
+  }
+  return ::rename(temporary, path) == 0;
+}
+
 }  // namespace
 
 Result<std::string> ReadWholeFile(const std::string& path, std::size_t most) {
@@ -61,7 +72,7 @@ Status WriteWholeFile(const std::string& path, std::string_view data, unsigned m
   const bool ok = ::fchmod(fd, mode) == 0 && WriteAll(fd, data);
   const int code = errno;
   ::close(fd);
-  if (!ok || ::rename(temporary.c_str(), path.c_str()) != 0) {
+  if (!ok || !PutInPlace(temporary.c_str(), path.c_str())) {
     const int why = ok ? errno : code;
     ::unlink(temporary.c_str());
     return SystemError("cannot write " + path, why);

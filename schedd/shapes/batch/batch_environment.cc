@@ -281,6 +281,7 @@ bool IsOfSubmitter(std::string_view name) {
          name.starts_with("SLURM_HET_") || name.find("_HET_GROUP_") != std::string_view::npos ||
          name.starts_with("MUSTER_VOLUME_") || name == "MUSTER_STEPS_DIR" ||
          name == "MUSTER_STEP_AGENT" || name == "MUSTER_ALLOCATION_FD" ||
+         name == "MUSTER_JOB_START" ||
          name == "JOB_COMPLETION_INDEX" || name == "SLURM_RESTART_COUNT";
 }
 

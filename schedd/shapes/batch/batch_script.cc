@@ -153,7 +153,8 @@ std::string ShellQuoted(std::string_view text) {
 }
 
 // What the first pod's shell runs. Exported functions of bash are put into the environment by env:
-// their names are no names of variables, so neither a pod nor a plain shell can carry them.
+// their names are no names of variables, so neither a pod nor a plain shell can carry them. Where
+// the member tells when the job began and who it is, no program is started to ask.
 std::string RunText(const json::object& own, const BatchSpec& spec, bool runs_script) {
   constexpr std::string_view kAgent = "\"${MUSTER_STEP_AGENT:-muster-step-agent}\"";
   if (!runs_script) return "exec " + std::string(kAgent) + " serve";
@@ -162,7 +163,8 @@ std::string RunText(const json::object& own, const BatchSpec& spec, bool runs_sc
     text += "[ \"${JOB_COMPLETION_INDEX:-0}\" = 0 ] || exec " + std::string(kAgent) + " serve\n";
   if (!spec.umask.empty()) text += "umask " + spec.umask + "\n";
   text +=
-      "SLURM_TASK_PID=$$ SLURM_JOB_START_TIME=$(date +%s)\n"
+      "SLURM_TASK_PID=$$ SLURM_JOB_START_TIME=${MUSTER_JOB_START:-$(date +%s)}\n"
+      "unset MUSTER_JOB_START\n"
       ": \"${SLURM_JOB_UID:=$(id -u)}\" \"${SLURM_JOB_GID:=$(id -g)}\"\n"
       "export SLURM_TASK_PID SLURM_JOB_START_TIME SLURM_JOB_UID SLURM_JOB_GID\n";
   if (spec.time_limit_s > 0) {
