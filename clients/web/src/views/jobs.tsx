@@ -37,14 +37,14 @@ function gpus(job: Job): string {
 
 const columns: readonly JobColumn[] = [
   { id: "id", title: "Number", width: 9, fields: [], sorts: true, right: true, cell: (job) => <Link to={`/jobs/${job.id}`}>{job.id}</Link> },
-  { id: "name", title: "Name", width: 22, fields: ["name", "displayName"], sorts: true, cell: (job) => <span title={job.name}>{job.displayName || job.name}</span> },
+  { id: "name", title: "Name", width: 18, fields: ["name", "displayName"], sorts: true, cell: (job) => <span title={job.name}>{job.displayName || job.name}</span> },
   { id: "namespace", title: "Namespace", width: 13, fields: [], sorts: true, cell: (job) => job.namespace },
   { id: "user", title: "User", width: 11, fields: [], sorts: true, cell: (job) => job.user },
   { id: "queue", title: "Queue", width: 13, fields: ["queue"], sorts: true, cell: (job) => job.queue },
   { id: "clusterQueue", title: "ClusterQueue", width: 15, fields: ["clusterQueue"], sorts: true, cell: (job) => job.clusterQueue },
   { id: "kind", title: "Kind", width: 12, fields: [], sorts: true, cell: (job) => job.kind },
   { id: "state", title: "State", width: 14, fields: ["state", "stopping"], sorts: true, cell: (job) => <State state={job.state} stopping={job.stopping} /> },
-  { id: "reason", title: "Why", width: 30, fields: ["reason", "message"], sorts: true, cell: (job) => <span title={job.message}>{job.message || job.reason}</span> },
+  { id: "reason", title: "Why", width: 26, fields: ["reason", "message"], sorts: true, cell: (job) => <span title={job.message}>{job.message || job.reason}</span> },
   { id: "cluster", title: "Member", width: 11, fields: ["cluster"], sorts: true, cell: (job) => job.cluster },
   { id: "priority", title: "Priority", width: 9, fields: ["priority"], sorts: true, right: true, cell: (job) => <span class="num">{job.priority}</span> },
   { id: "cpu", title: "CPU", width: 10, fields: ["podSets"], cell: (job) => asked(job, "cpu") },
@@ -202,7 +202,7 @@ function Filters() {
         set={(value) => setQuery({ state: value })}
         options={[["", "any"], ["Held,Pending", "waiting"], ["Admitted,Running", "has quota"], ...states.map((one) => [one, one] as const)]}
       />
-      <Choice label="Ended" value={at.get("since") ?? ""} set={(value) => setQuery({ since: value })} options={spans.map(([value, words]) => [value, words] as const)} />
+      <Choice label="Ended within" value={at.get("since") ?? ""} set={(value) => setQuery({ since: value })} options={spans.map(([value, words]) => [value, words] as const)} />
       {(["namespace", "queue", "user"] as const).map((name) => (
         <div class="short" key={name + (at.get(name) ?? "")}>
           <Field label={name.charAt(0).toUpperCase() + name.slice(1)} value={at.get(name) ?? ""} set={later(name)} />
@@ -381,7 +381,7 @@ function Jobs() {
             <b>No job matches.</b>
           </p>
           <p>
-            {[...at.keys()].length > 0 ? "Clear the filter, or look further back by “Ended”." : "Nothing runs, waits or has ended in the last day."} To submit one:{" "}
+            {[...at.keys()].length > 0 ? "Clear the filter, or look further back by “Ended within”." : "Nothing runs, waits or has ended in the last day."} To submit one:{" "}
             <Command text="muster submit job.yaml" />
           </p>
         </Empty>

@@ -101,37 +101,22 @@ export function Logs(props: { id: string; pods: readonly Pod[]; running: boolean
     const stop = new AbortController();
     lines.value = [];
     error.value = "";
-    let waiting: Line[] = [];
     let timer = 0;
-    const flush = () => {
-      timer = 0;
-      if (stop.signal.aborted) return;
-      const all = [...lines.value, ...waiting];
-      waiting = [];
-      lines.value = all.length > keptLines ? all.slice(-keptLines) : all;
-    };
-    const add = (name: string) => {
+    // Pieces of text to lines; `take` gets them as they come.
+    const splitter = (name: string, take: (line: Line) => void) => {
       let rest = "";
-      const push = (text: string) => waiting.push({ pod: name, text: text.replace(control, ""), at: Date.now() });
-      const soon = () => {
-        if (timer === 0) timer = window.setTimeout(flush, 100);
-      };
+      const push = (text: string) => take({ pod: name, text: text.replace(control, ""), at: Date.now() });
       return {
-        take: (text: string) => {
+        text: (text: string) => {
           const parts = (rest + text).split("\n");
           rest = parts.pop() ?? "";
           parts.forEach(push);
-          soon();
         },
-        end: () => {
-          if (rest !== "") push(rest);
-          rest = "";
-          soon();
-        },
+        end: () => rest !== "" && push(rest),
       };
     };
-    const read = async (name: string, stay: boolean) => {
-      const into = add(name);
+    const read = async (name: string, stay: boolean, take: (line: Line) => void) => {
+      const into = splitter(name, take);
       try {
         const answer = await ask(
           "jobLogs",
@@ -139,24 +124,34 @@ export function Logs(props: { id: string; pods: readonly Pod[]; running: boolean
           { pod: name, ...(container.value ? { container: container.value } : {}), ...(stay ? { follow: true } : {}), ...(whole.value ? {} : { tail: tailLines }) },
           { signal: stop.signal },
         );
-        if (answer.body) await readAll(answer.body, into.take);
+        if (answer.body) await readAll(answer.body, into.text);
       } catch (wrong) {
         if (!stop.signal.aborted) error.value = sentence(wrong);
       }
       into.end();
     };
+    const show = (all: Line[]) => {
+      if (!stop.signal.aborted) lines.value = all.length > keptLines ? all.slice(-keptLines) : all;
+    };
+    let waiting: Line[] = [];
+    const add = (line: Line) => {
+      waiting.push(line);
+      if (timer !== 0) return;
+      timer = window.setTimeout(() => {
+        timer = 0;
+        show([...lines.value, ...waiting]);
+        waiting = [];
+      }, 100);
+    };
     const stay = follow.value && wanted.length <= streamsAtOnce;
     let again = 0;
     const round = async () => {
-      await each(wanted, readAtOnce, (name) => read(name, false));
-      if (follow.value && !stop.signal.aborted) {
-        again = window.setTimeout(() => {
-          if (!paused.peek()) lines.value = [];
-          void round();
-        }, againMs);
-      }
+      const found = new Map<string, Line[]>(wanted.map((name) => [name, []]));
+      await each(wanted, readAtOnce, (name) => read(name, false, (line) => found.get(name)!.push(line)));
+      if (!paused.peek() || lines.value.length === 0) show([...found.values()].flat());
+      if (follow.value && !stop.signal.aborted) again = window.setTimeout(() => void round(), againMs);
     };
-    if (stay) void Promise.all(wanted.map((name) => read(name, true)));
+    if (stay) void Promise.all(wanted.map((name) => read(name, true, add)));
     else void round();
     return () => {
       stop.abort();

@@ -22,30 +22,39 @@ interface Step {
   note: string;
 }
 
+// Events as steps of a life; those that are not here stand among the events alone.
 const named: Record<string, string> = {
-  Accepted: "submitted",
-  Submitted: "submitted",
-  Held: "held",
-  Released: "released",
-  QuotaReserved: "quota reserved",
-  Admitted: "admitted",
-  Dispatched: "placed",
-  Started: "running",
-  Running: "running",
-  Requeued: "requeued",
-  Evicted: "evicted",
-  Preempted: "preempted",
-  Succeeded: "succeeded",
-  Failed: "failed",
-  Cancelled: "cancelled",
+  JobHeld: "held",
+  JobReleased: "released",
+  JobPending: "queued",
+  JobReserved: "quota reserved",
+  JobCheckUpdated: "checked",
+  JobAdmissionGated: "waits for a gate",
+  JobAdmissionGateCleared: "a gate opened",
+  JobAdmitted: "admitted",
+  JobNominated: "members asked",
+  JobPlaced: "placed",
+  JobStarted: "running",
+  JobSuspended: "suspended",
+  JobResumed: "resumed",
+  JobResized: "resized",
+  JobStopping: "stopping",
+  JobPreempting: "preempts others",
+  JobEvicted: "evicted",
+  JobRequeued: "requeued",
+  JobMoved: "moved",
+  JobDeactivated: "deactivated",
+  JobPriorityChanged: "priority changed",
+  JobSucceeded: "succeeded",
+  JobFailed: "failed",
+  JobCancelled: "cancelled",
 };
 
 function stepsOf(job: Job, events: readonly Event[]): Step[] {
   const steps: Step[] = [{ name: "submitted", at: job.submitTime, note: job.queue ? `to queue ${job.namespace}/${job.queue}` : "" }];
   for (const event of events) {
-    const name = named[event.type] ?? event.type;
-    if (name === "submitted") continue;
-    steps.push({ name, at: event.time, note: event.message || event.reason });
+    const name = named[event.type];
+    if (name) steps.push({ name, at: event.time, note: event.message || event.reason });
   }
   return steps.sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
 }

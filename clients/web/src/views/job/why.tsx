@@ -36,20 +36,21 @@ function startOf(why: Explanation): ComponentChildren {
           at the latest <Time at={start.latest} />
         </>
       ) : (
-        <>unknown: </>
-      )}{" "}
-      {start.text}
+        ""
+      )}
+      {start.latest ? ` – ${start.text}` : start.text}
     </>
   );
 }
 
 function Flavors(props: { why: Explanation }) {
   if (props.why.flavors.length === 0) return null;
-  // The nearest miss first: what the job holds or would get, then the least that is missing.
-  const rows = [...props.why.flavors].sort((a, b) => Number(b.chosen) - Number(a.chosen));
+  // What is missing first, then what the job holds or would get.
+  const misses = (one: Explanation["flavors"][number]) => (one.missing && one.missing !== "0" ? 2 : one.chosen ? 1 : 0);
+  const rows = [...props.why.flavors].sort((a, b) => misses(b) - misses(a));
   return (
     <>
-      <h3>Quota, by flavor</h3>
+      <h2>Quota, by flavor</h2>
       <SmallTable
         label="Quota by flavor"
         head={["Pod set", "Flavor", "Resource", "Asked", "Available", "Missing", "Used", "Nominal", "What it means"]}
@@ -73,7 +74,7 @@ function Members(props: { why: Explanation }) {
   if (props.why.clusters.length === 0) return null;
   return (
     <>
-      <h3>Members</h3>
+      <h2>Members</h2>
       <SmallTable
         label="Members"
         head={["Member", "Could hold it", "Fits now", "Turned away by", "What it means"]}
@@ -94,7 +95,7 @@ function Preemption(props: { why: Explanation }) {
   if (!found) return null;
   return (
     <>
-      <h3>Who would have to go</h3>
+      <h2>Who would have to go</h2>
       <p>
         {found.outcome} {found.policies && <span class="faint">({found.policies})</span>}
       </p>
@@ -132,7 +133,7 @@ export function Why(props: { why: Explanation }) {
   const tone = tones[why.state];
   return (
     <section aria-label="Why">
-      <Sentence {...(tone ? { tone } : {})}>{why.summary}</Sentence>
+      <Sentence {...(tone ? { tone } : {})}>{why.summary.charAt(0).toUpperCase() + why.summary.slice(1)}</Sentence>
       {why.message && why.message !== why.summary && <p>{why.message}</p>}
       {why.facts.length > 0 && (
         <ul>
@@ -150,7 +151,7 @@ export function Why(props: { why: Explanation }) {
       />
       {why.wouldHelp.length > 0 && (
         <>
-          <h3>What would help</h3>
+          <h2>What would help</h2>
           <ul>
             {why.wouldHelp.map((one) => (
               <li key={one}>{one}</li>
@@ -160,7 +161,7 @@ export function Why(props: { why: Explanation }) {
       )}
       {why.ahead.length > 0 && (
         <>
-          <h3>Ahead of it</h3>
+          <h2>Ahead of it</h2>
           <Mentions jobs={why.ahead} />
         </>
       )}
