@@ -15,8 +15,10 @@
 #include "api/rest/handlers_audit.h"
 #include "api/rest/handlers_batch.h"
 #include "api/rest/handlers_jobs.h"
+#include "api/rest/handlers_manifest.h"
 #include "api/rest/handlers_members.h"
 #include "api/rest/handlers_nominate.h"
+#include "api/rest/handlers_page.h"
 #include "api/rest/handlers_script.h"
 #include "api/rest/handlers_signals.h"
 #include "api/rest/handlers_simulate.h"
@@ -186,6 +188,12 @@ void AddSystem(Table& table) {
   table.AddPublic("GET /livez", Run::kInline, Live);
   table.AddPublic("GET /healthz", Run::kInline, Live);
   table.AddPublic("GET /readyz", Run::kInline, Ready);
+  // The web page: every address of a view is the page itself, which reads the rest of it.
+  table.AddPublic("GET /ui", Run::kInline, PageIndex);
+  table.AddPublic("GET /ui/{view}", Run::kInline, PageIndex);
+  table.AddPublic("GET /ui/{view}/{item}", Run::kInline, PageIndex);
+  table.AddPublic("GET /ui/{view}/{item}/{part}", Run::kInline, PageIndex);
+  table.AddPublic("GET /ui/assets/{file}", Run::kInline, PageAsset);
   table.AddPath("GET /metrics", Run::kPool, MetricsText);
   table.AddPath("GET /openapi.yaml", Run::kInline, OpenApiText);
   table.AddPath("GET /version", Run::kInline, Version);
@@ -198,6 +206,7 @@ void AddJobs(Table& table) {
   table.Add("POST /v1/namespaces/{namespace}/jobs:batch", kMany, Run::kPool, SubmitBatch);
   table.Add("POST /v1/apply", kMany, Run::kPool, ApplyDocuments);
   table.Add("GET /v1/jobs", 0, Run::kPool, ListJobs);
+  table.Add("GET /v1/jobcounts", 0, Run::kPool, CountJobs);
   table.Add("GET /v1/jobs/{id}", 0, Run::kPool, GetJob);
   table.Add("DELETE /v1/jobs/{id}", kOptions, Run::kPool, CancelJob);
   table.Add("POST /v1/jobs/{id}:hold", kOptions, Run::kPool, HoldJob);
@@ -213,6 +222,7 @@ void AddJobs(Table& table) {
   table.Add("GET /v1/jobs/{id}/explain", 0, Run::kPool, ExplainJob);
   table.Add("GET /v1/jobs/{id}/events", 0, Run::kPool, JobEvents);
   table.Add("GET /v1/jobs/{id}/script", 0, Run::kPool, JobScript);
+  table.Add("GET /v1/jobs/{id}/manifest", 0, Run::kPool, JobManifest);
   table.Add("GET /v1/jobs/{id}/pods", 0, Run::kPool, JobPods);
   table.Add("GET /v1/jobs/{id}/steps", 0, Run::kPool, JobSteps);
   table.Add("GET /v1/jobs/{id}/member-events", 0, Run::kPool, JobMemberEvents);
