@@ -17,6 +17,7 @@
 #include "api/rest/handlers_jobs.h"
 #include "api/rest/handlers_members.h"
 #include "api/rest/handlers_nominate.h"
+#include "api/rest/handlers_page.h"
 #include "api/rest/handlers_quota.h"
 #include "api/rest/handlers_script.h"
 #include "api/rest/handlers_signals.h"
@@ -180,6 +181,12 @@ void AddSystem(Table& table) {
   table.AddPublic("GET /livez", Run::kInline, Live);
   table.AddPublic("GET /healthz", Run::kInline, Live);
   table.AddPublic("GET /readyz", Run::kInline, Ready);
+  // The web page: every address of a view is the page itself, which reads the rest of it.
+  table.AddPublic("GET /ui", Run::kInline, PageIndex);
+  table.AddPublic("GET /ui/{view}", Run::kInline, PageIndex);
+  table.AddPublic("GET /ui/{view}/{item}", Run::kInline, PageIndex);
+  table.AddPublic("GET /ui/{view}/{item}/{part}", Run::kInline, PageIndex);
+  table.AddPublic("GET /ui/assets/{file}", Run::kInline, PageAsset);
   table.AddPath("GET /metrics", Run::kPool, MetricsText);
   table.AddPath("GET /openapi.yaml", Run::kInline, OpenApiText);
   table.AddPath("GET /version", Run::kInline, Version);

@@ -232,7 +232,8 @@ void Connection::Finish(Response response) {
     if (http_1_0_) keep_alive_ = false;
     AppendHead(response, chunked_, 0, false);
   } else {
-    AppendHead(response, false, response.body.size(), true);
+    // A 304 would tell of the length of what the client has.
+    AppendHead(response, false, response.body.size(), response.status != 304);
     if (!head_) out_ += response.body;
   }
   answer_complete_ = head_ || !open_ended;

@@ -275,6 +275,8 @@ RequestReader::Step RequestReader::CheckHeader() {
   request.content_type = Trimmed(head[http::field::content_type]);
   request.idempotency_key = Trimmed(head["Idempotency-Key"]);
   request.last_event_id = Trimmed(head["Last-Event-ID"]);
+  request.accept_encoding = Trimmed(head[http::field::accept_encoding]);
+  request.if_none_match = Trimmed(head[http::field::if_none_match]);
   request.raw_method = std::string(head.method_string());
   request.raw_target = std::string(target);
   if (const Step read = ReadSender(); read == Step::kRefused) return read;

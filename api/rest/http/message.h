@@ -33,7 +33,7 @@ struct Request {
   std::vector<std::pair<std::string, std::string>> query;  // percent-decoded, in order
   std::vector<std::string> params;  // values of the pattern's {names}, in order
   // The only headers that handlers may read; values are trimmed.
-  std::string content_type, idempotency_key, last_event_id;
+  std::string content_type, idempotency_key, last_event_id, accept_encoding, if_none_match;
   // What the request says of its sender (api/auth/authenticator.h): the Authorization header, whom
   // it wants to act as (X-Muster-User or Impersonate-User, Impersonate-Group), and its id.
   auth::Authorization authorization;

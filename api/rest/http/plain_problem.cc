@@ -65,6 +65,8 @@ std::string_view StatusPhrase(int status) {
       return "Created";
     case 202:
       return "Accepted";
+    case 304:
+      return "Not Modified";
     case 400:
       return "Bad Request";
     case 401:

@@ -24,7 +24,7 @@ enum class Run : std::uint8_t {
 
 /// What a request needs before its handler runs.
 enum class Access : std::uint8_t {
-  kPublic,   // nothing: /livez, /healthz and /readyz alone
+  kPublic,   // nothing: /livez, /healthz, /readyz and the web page alone
   kPath,     // a known caller that may read the path (RBAC's nonResourceURLs)
   kKnown,    // a known caller: questions about oneself
   kService,  // a known caller; the service asks what it may do

@@ -20,7 +20,9 @@ std::string PathOf(std::string pattern) {
   const std::vector<std::pair<std::string, std::string>> values = {
       {"{namespace}", "default"},    {"{id}", "1"},
       {"{group}", "kueue.x-k8s.io"}, {"{version}", "v1beta1"},
-      {"{plural}", "workloads"},     {"{name}", "a"}};
+      {"{plural}", "workloads"},     {"{name}", "a"},
+      {"{view}", "jobs"},            {"{item}", "7"},
+      {"{part}", "log"},             {"{file}", "none.js"}};
   for (const auto& [name, value] : values) {
     const std::size_t at = pattern.find(name);
     if (at != std::string::npos) pattern.replace(at, name.size(), value);
@@ -44,6 +46,11 @@ TEST(RestReadiness, BeforeTheDaemonIsReadyEveryRouteOfTheWorldIs503WithTheReason
                                       "/api/v1",
                                       "/apis/{group}/{version}",
                                       "/v1/status",
+                                      "/ui",
+                                      "/ui/{view}",
+                                      "/ui/{view}/{item}",
+                                      "/ui/{view}/{item}/{part}",
+                                      "/ui/assets/{file}",
                                       "/openapi/v3",
                                       "/openapi/v3/api/v1",
                                       "/openapi/v3/apis/{group}/{version}"};
@@ -54,7 +61,8 @@ TEST(RestReadiness, BeforeTheDaemonIsReadyEveryRouteOfTheWorldIs503WithTheReason
     EXPECT_EQ(route.needs_world, !open.contains(route.pattern)) << method << " " << route.pattern;
     const Answer answer = world.Ask(method, path);
     if (open.contains(route.pattern)) {
-      EXPECT_EQ(answer.status, route.pattern == "/readyz" ? 503 : 200) << method << " " << path;
+      const bool waits = route.pattern == "/readyz", lacks = route.pattern.ends_with("{file}");
+      EXPECT_EQ(answer.status, waits ? 503 : lacks ? 404 : 200) << method << " " << path;
       continue;
     }
     ++of_the_world;

@@ -1,0 +1,36 @@
+// The page holds nothing of the daemon, so that everybody may have it: whoever reads it signs in by
+// the calls that it makes.
+#include "api/rest/handlers_page.h"
+
+#include "api/rest/problem.h"
+#include "api/ui/page_answer.h"
+
+namespace muster::rest {
+namespace {
+
+Response Sent(const Request& request, ui::PageAnswer answer) {
+  if (answer.status == 404)
+    return ErrorResponse(request, NotFound("the page has no file of this name"));
+  Response response;
+  response.status = answer.status;
+  response.content_type = answer.type;
+  response.body = answer.body;
+  response.headers = std::move(answer.headers);
+  return response;
+}
+
+ui::PageAsk AskOf(const Request& request) {
+  return {request.accept_encoding, request.if_none_match};
+}
+
+}  // namespace
+
+Response PageIndex(ApiContext&, const Caller&, Request& request) {
+  return Sent(request, ui::IndexAnswer(AskOf(request)));
+}
+
+Response PageAsset(ApiContext&, const Caller&, Request& request) {
+  return Sent(request, ui::FileAnswer(request.params[0], AskOf(request)));
+}
+
+}  // namespace muster::rest

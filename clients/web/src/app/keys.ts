@@ -1,0 +1,43 @@
+// Keys that work everywhere, and those that views add. `?` lists them. A sequence such as "g j" is
+// two keys one after the other. While a field is typed into they do nothing.
+import { signal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+
+export interface Key {
+  keys: string;
+  what: string;
+  run: () => void;
+}
+
+export const keys = signal<readonly Key[]>([]);
+
+/** Adds keys until the returned function is called. */
+export function addKeys(more: readonly Key[]): () => void {
+  keys.value = [...keys.peek(), ...more];
+  return () => (keys.value = keys.peek().filter((one) => !more.includes(one)));
+}
+
+/** Keys of a view, for as long as it is shown. */
+export function useKeys(more: readonly Key[]): void {
+  useEffect(() => addKeys(more), []);
+}
+
+const sequenceMs = 1_200;
+let before = "";
+let beforeAt = 0;
+
+export function startKeys(): void {
+  addEventListener("keydown", (event) => {
+    const target = event.target as HTMLElement;
+    const typing = target.closest("input:not([type=checkbox]), textarea, select, [contenteditable]");
+    if (typing || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
+    const pressed = Date.now() - beforeAt < sequenceMs ? `${before} ${event.key}` : event.key;
+    // The key of a view goes before one of the whole page.
+    const found = keys.peek().findLast((one) => one.keys === pressed) ?? keys.peek().findLast((one) => one.keys === event.key);
+    before = found ? "" : event.key;
+    beforeAt = found ? 0 : Date.now();
+    if (!found) return;
+    event.preventDefault();
+    found.run();
+  });
+}

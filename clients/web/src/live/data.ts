@@ -1,0 +1,101 @@
+// useData: what a view shows, read when it is opened, again after events that concern it, and every
+// now and then where there is no feed. Old data stays on the page while new data is read.
+import { effect, signal, type Signal } from "@preact/signals";
+import { useEffect, useMemo } from "preact/hooks";
+import { sentence, token } from "../api/client";
+import type { Event } from "../api/types";
+import { listen, liveState, paused } from "./feed";
+
+export interface Data<T> {
+  value: T | undefined;
+  /** Why the last reading failed; "" if it did not. */
+  error: string;
+  loading: boolean;
+  /** When `value` was read. */
+  readAt: number;
+}
+export interface DataSource<T> extends Signal<Data<T>> {
+  again: () => void;
+}
+
+interface Options {
+  /** Whether an event makes the data old; every event if absent. */
+  on?: (event: Event) => boolean;
+  /** At least so many ms between two readings after events. */
+  gap?: number;
+  /** Read again after so many ms without the feed. */
+  every?: number;
+}
+
+/** `key` names what is read: with another key it is read anew. */
+export function useData<T>(key: string, read: (stop: AbortSignal) => Promise<T>, options: Options = {}): DataSource<T> {
+  const source = useMemo(() => {
+    const made = signal<Data<T>>({ value: undefined, error: "", loading: true, readAt: 0 }) as DataSource<T>;
+    made.again = () => undefined;
+    return made;
+  }, [key]);
+  useEffect(() => {
+    const gap = options.gap ?? 1_000;
+    let control: AbortController | null = null;
+    let timer = 0;
+    let last = 0;
+    let wanted = false;
+    const run = async () => {
+      if (control) {
+        wanted = true;
+        return;
+      }
+      wanted = false;
+      control = new AbortController();
+      const mine = control;
+      last = Date.now();
+      source.value = { ...source.peek(), loading: true };
+      try {
+        const value = await read(mine.signal);
+        if (mine.signal.aborted) return;
+        source.value = { value, error: "", loading: false, readAt: Date.now() };
+      } catch (error) {
+        if (mine.signal.aborted) return;
+        source.value = { ...source.peek(), error: sentence(error), loading: false };
+      } finally {
+        if (control === mine) control = null;
+      }
+      if (wanted && !mine.signal.aborted) soon();
+    };
+    const soon = () => {
+      if (timer !== 0) return;
+      timer = window.setTimeout(() => {
+        timer = 0;
+        if (!paused.peek() && document.visibilityState === "visible") void run();
+        else wanted = true;
+      }, Math.max(0, last + gap - Date.now()));
+    };
+    source.again = () => void run();
+    const unlisten = listen((events) => {
+      if (!options.on || events.some(options.on)) soon();
+    });
+    // What came while the page was hidden or paused is read when it is looked at again.
+    const shown = () => wanted && soon();
+    document.addEventListener("visibilitychange", shown);
+    const stopPause = effect(() => {
+      if (!paused.value && wanted) soon();
+    });
+    const ticker = window.setInterval(() => {
+      if (liveState.peek() !== "live" && !paused.peek()) soon();
+    }, options.every ?? 10_000);
+    const stopToken = effect(() => {
+      void token.value;
+      void run();
+    });
+    return () => {
+      stopToken();
+      stopPause();
+      unlisten();
+      document.removeEventListener("visibilitychange", shown);
+      clearInterval(ticker);
+      clearTimeout(timer);
+      control?.abort();
+    };
+  }, [source]);
+  return source;
+}

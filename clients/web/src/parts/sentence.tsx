@@ -1,0 +1,51 @@
+// The sentence that a view begins with: what is so, and why.
+import type { ComponentChildren } from "preact";
+
+export function Sentence(props: { children: ComponentChildren; tone?: "good" | "bad" | "wait" }) {
+  return <p class={`sentence ${props.tone ?? ""}`}>{props.children}</p>;
+}
+
+/** Names with their values, one below the other. */
+export function Facts(props: { rows: ReadonlyArray<readonly [string, ComponentChildren] | null | false> }) {
+  return (
+    <dl class="facts">
+      {props.rows.map(
+        (row) =>
+          row && (
+            <div key={row[0]}>
+              <dt>{row[0]}</dt>
+              <dd>{row[1]}</dd>
+            </div>
+          ),
+      )}
+    </dl>
+  );
+}
+
+/** A plain table of few rows. */
+export function SmallTable(props: { label: string; head: readonly string[]; rows: ReadonlyArray<readonly ComponentChildren[]> }) {
+  return (
+    <div class="scroll" role="region" aria-label={props.label} tabIndex={0}>
+      <table class="small">
+        <thead>
+          <tr>
+            {props.head.map((one) => (
+              <th key={one} scope="col">
+                {one}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {props.rows.map((row, index) => (
+            <tr key={index}>
+              {row.map((cell, at) => (
+                <td key={at}>{cell}</td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
