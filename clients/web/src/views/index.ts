@@ -1,4 +1,6 @@
 // All views, in the order of the menu. The first one is shown at /ui/.
+import { audit } from "./audit";
+import { history } from "./history";
 import { home } from "./home";
 import { me } from "./me";
 import { member } from "./member";
@@ -6,6 +8,8 @@ import { members } from "./members";
 import { placement, placements } from "./placements";
 import { queue } from "./queue";
 import { queues } from "./queues";
+import { simulate } from "./simulate";
+import { submit } from "./submit";
 import type { View } from "./view";
 
-export const views: readonly View[] = [home, queues, queue, members, member, placements, placement, me];
+export const views: readonly View[] = [home, submit, queues, queue, members, member, placements, placement, history, simulate, audit, me];

@@ -50,7 +50,7 @@ function Placements() {
                   return [
                     <Link to={addressOf(one)}>{nameOf(one)}</Link>,
                     pickedBy(one).join(", ") || "none",
-                    <ul class="plain">
+                    <ul class="plain inline">
                       {conditionsInOrder(one.status?.conditions).map(({ type, condition }) => (
                         <li key={type}>
                           <ConditionMark type={type} condition={condition} />
