@@ -72,7 +72,7 @@ async function play(span: number, change: string[]): Promise<Result> {
   const now = Date.now();
   const from = now - span;
   const [fleet, accounting] = await Promise.all([readFleet(), readAccounting(from)]);
-  const { documents, left } = documentsOf(accounting.rows as Parameters<typeof documentsOf>[0], from, now);
+  const { documents, left } = documentsOf(accounting.rows as unknown as Parameters<typeof documentsOf>[0], from, now);
   if (documents.length === 0) throw new Error("no job ran in this time, so there is nothing to play");
   const body = { documents: [...fleet, ...documents.slice(0, jobsAtMost)], decisions: true };
   // One run at a time is what the daemon takes.
