@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs the Debian 12 packages that Muster needs to build, run and test. Sourced by quickstart.sh, test.sh and python_clients.sh.
+# Installs the Debian 12 packages that Muster needs to build, run and test. Sourced by quickstart.sh, test.sh, python_clients.sh and web_tools.sh.
 set -euo pipefail
 
 MUSTER_PACKAGES="build-essential cmake ninja-build ccache mold pkg-config git ca-certificates curl jq python3
@@ -7,7 +7,7 @@ MUSTER_PACKAGES="build-essential cmake ninja-build ccache mold pkg-config git ca
   protobuf-compiler libpqxx-dev libpq-dev postgresql-15 libspdlog-dev libfmt-dev libcli11-dev libyaml-dev
   prometheus-cpp-dev libssl-dev libsodium-dev libsystemd-dev libjemalloc-dev libseccomp-dev
   libcjose-dev libmunge-dev libcurl4-openssl-dev"
-# chromium: S10 lets a real browser try what a page of somebody else can do.
+# chromium: S10 lets a real browser try what a page of somebody else can do, and tests/e2e/web opens our own page in one.
 MUSTER_TEST_PACKAGES="libgtest-dev libgmock-dev librapidcheck-dev openssl sslscan munge chromium"
 
 # Installs those of the packages that are missing; without missing ones it needs neither root nor network.

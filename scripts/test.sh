@@ -17,4 +17,5 @@ cmake --build "$root/build"
 "$root/tests/kubebed/build.sh" >/dev/null
 "$root/tests/e2e/sec/zitadel_provider/build.sh" >/dev/null
 "$root/scripts/python_clients.sh" >/dev/null
+"$root/scripts/web_tools.sh" >/dev/null
 ctest --test-dir "$root/build" --output-on-failure --no-tests=error -j 2 "$@"

@@ -15,6 +15,7 @@
 #include "api/rest/problem.h"
 #include "api/rest/query_reader.h"
 #include "api/service/explain_json.h"
+#include "api/service/job_table.h"
 #include "api/service/job_view.h"
 #include "api/service/views.h"
 #include "schedd/base/limits.h"
@@ -61,19 +62,22 @@ Result<api::JobFilter> ReadFilter(const QueryReader& query) {
 }
 
 // The end of a list, after its last item.
-std::string ListTail(const std::string& token) {
+std::string ListTail(const std::string& token, std::optional<std::size_t> total = {}) {
   std::string tail = "\n],\"next_page_token\":";
   tail += WriteJson(json::value(token));
+  if (total) tail += ",\"total\":" + std::to_string(*total);
   return tail += '}';
 }
 
 // {"items":[...],"next_page_token":...}, one item per line.
-Response PageResponse(api::JobPage page, api::JobMembers members) {
+Response PageResponse(api::JobPage page, api::JobMembers members,
+                      std::optional<std::size_t> total = {}) {
   // Step appends the next piece and returns false after the last one. Each job is released when it
   // is written.
   struct PageRenderer {
     api::JobPage page;
     api::JobMembers members;
+    std::optional<std::size_t> total;
     std::size_t next = 0;
     bool Step(std::string* out) {
       if (next == 0) *out += "{\"items\":[";
@@ -84,13 +88,14 @@ Response PageResponse(api::JobPage page, api::JobMembers members) {
         page.items[next++].reset();
       }
       if (next < page.items.size()) return true;
-      *out += ListTail(page.next_page_token);
+      *out += ListTail(page.next_page_token, total);
       return false;
     }
   };
   auto rendering = std::make_shared<PageRenderer>();
   rendering->page = std::move(page);
   rendering->members = members;
+  rendering->total = total;
   Response response;
   if (rendering->page.items.size() <= kWholeItems) {
     while (rendering->Step(&response.body)) {
@@ -143,13 +148,71 @@ Result<api::JobPage> AccountedJobs(ApiContext& api, const Caller& who, const Que
                               static_cast<std::size_t>(*limit));
 }
 
+// A list that is searched or ordered is a table, which is read in pieces by their place.
+bool IsTable(const Request& request) {
+  return request.Query("search") != nullptr || request.Query("sort") != nullptr ||
+         request.Query("offset") != nullptr;
+}
+
+Response TablePiece(ApiContext& api, const Caller& who, const Request& request,
+                    api::JobTableAsk ask, api::JobMembers members) {
+  const QueryReader query(request);
+  if (request.Query("page_token") != nullptr) {
+    return ErrorResponse(request, InvalidField("page_token", "goes with no search, sort or "
+                                                             "offset: offset finds the next piece"));
+  }
+  ask.text = query.Text("search");
+  std::string sort = query.Text("sort");
+  ask.descending = sort.starts_with('-');
+  if (ask.descending) sort.erase(0, 1);
+  const std::optional<api::JobColumn> order = api::JobColumnOf(sort.empty() ? "id" : sort);
+  if (!order) {
+    return ErrorResponse(
+        request, InvalidField("sort", "\"" + sort + "\" is nothing that jobs are sorted by"));
+  }
+  ask.order = *order;
+  const auto offset = query.Number("offset", 0, 0, limits::kPageItemsMax);
+  if (!offset.ok()) return ErrorResponse(request, offset.error());
+  ask.offset = static_cast<std::size_t>(*offset);
+  Result<api::JobTable> table = api::TableOfJobs(api.service, who, ask);
+  if (!table.ok()) return ErrorResponse(request, table.error());
+  return PageResponse({std::move(table->items), ""}, members, table->total);
+}
+
 }  // namespace
+
+Response CountJobs(ApiContext& api, const Caller& who, Request& request) {
+  const QueryReader query(request);
+  const Status known = query.Only(
+      {"by", "namespace", "queue", "state", "user", "name", "kind", "array", "since", "search"});
+  if (!known.ok()) return ErrorResponse(request, known.error());
+  const Result<api::JobFilter> filter = ReadFilter(query);
+  if (!filter.ok()) return ErrorResponse(request, filter.error());
+  const std::string by = query.Text("by");
+  const std::optional<api::JobColumn> column = api::JobColumnOf(by.empty() ? "state" : by);
+  if (!column || !api::CanCountBy(*column)) {
+    return ErrorResponse(request,
+                         InvalidField("by", "\"" + by + "\" is nothing that jobs are counted by"));
+  }
+  const auto counts = api::CountJobsBy(api.service, who, *filter, query.Text("search"), *column);
+  if (!counts.ok()) return ErrorResponse(request, counts.error());
+  std::size_t total = 0;
+  json::array groups;
+  for (const auto& [value, one] : *counts) {
+    total += one.count;
+    json::object states;
+    for (const auto& [state, count] : one.states) states[JobStateName(state)] = count;
+    groups.push_back(
+        json::object{{"value", value}, {"count", one.count}, {"states", std::move(states)}});
+  }
+  return JsonResponse(json::object{{"total", total}, {"groups", std::move(groups)}});
+}
 
 Response ListJobs(ApiContext& api, const Caller& who, Request& request) {
   const QueryReader query(request);
   const Status known =
       query.Only({"id", "namespace", "queue", "state", "user", "name", "kind", "array", "since",
-                  "fields", "limit", "page_token"},
+                  "fields", "limit", "page_token", "search", "sort", "offset"},
                  "id");
   if (!known.ok()) return ErrorResponse(request, known.error());
   Result<api::JobFilter> filter = ReadFilter(query);
@@ -165,6 +228,8 @@ Response ListJobs(ApiContext& api, const Caller& who, Request& request) {
   if (!members.ok()) return ErrorResponse(request, members.error());
   const auto limit = query.Number("limit", limits::kPageItems, 1, limits::kPageItemsMax);
   if (!limit.ok()) return ErrorResponse(request, limit.error());
+  if (IsTable(request)) return TablePiece(api, who, request, {*filter, {}, {}, {}, {},
+                                          static_cast<std::size_t>(*limit)}, *members);
   Result<api::JobPage> page = api.service.ListJobs(who, *filter, query.Text("page_token"),
                                                    static_cast<std::size_t>(*limit));
   return page.ok() ? PageResponse(std::move(*page), *members)

@@ -7,6 +7,8 @@
 namespace muster::rest {
 
 Response ListJobs(ApiContext& api, const Caller& who, Request& request);
+/// How many jobs of each value of a column match.
+Response CountJobs(ApiContext& api, const Caller& who, Request& request);
 Response GetJob(ApiContext& api, const Caller& who, Request& request);
 Response ExplainJob(ApiContext& api, const Caller& who, Request& request);
 Response JobEvents(ApiContext& api, const Caller& who, Request& request);

@@ -35,6 +35,7 @@ struct RestServer::Impl {
     context.write_problem = options.write_problem;
     context.accepted = options.accepted;
     context.access_problems = options.access_problems;
+    context.default_image = options.default_image;
     context.clock = options.clock;
     context.streams = options.streams;
     for (const ServerWarning& one : options.warnings)

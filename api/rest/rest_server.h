@@ -36,6 +36,7 @@ struct RestOptions {
   /// thread; must not block.
   std::function<std::vector<std::string>()> access_problems = {};
   std::vector<std::string> accepted = {};    // credentials that are taken, in words, for whoami
+  std::string default_image = {};            // of batch scripts on Kubernetes members; may be ""
   const Clock* clock = nullptr;              // of expiry times; null only in tests
   std::string socket = {};                   // the path of a Unix socket to listen on; "": none
   std::shared_ptr<net::TlsSource> tls = {};  // null: plain HTTP, on loopback only

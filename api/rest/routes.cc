@@ -15,6 +15,7 @@
 #include "api/rest/handlers_audit.h"
 #include "api/rest/handlers_batch.h"
 #include "api/rest/handlers_jobs.h"
+#include "api/rest/handlers_manifest.h"
 #include "api/rest/handlers_members.h"
 #include "api/rest/handlers_nominate.h"
 #include "api/rest/handlers_page.h"
@@ -198,6 +199,7 @@ void AddJobs(Table& table) {
   table.Add("POST /v1/namespaces/{namespace}/jobs:batch", kMany, Run::kPool, SubmitBatch);
   table.Add("POST /v1/apply", kMany, Run::kPool, ApplyDocuments);
   table.Add("GET /v1/jobs", 0, Run::kPool, ListJobs);
+  table.Add("GET /v1/jobcounts", 0, Run::kPool, CountJobs);
   table.Add("GET /v1/jobs/{id}", 0, Run::kPool, GetJob);
   table.Add("DELETE /v1/jobs/{id}", kOptions, Run::kPool, CancelJob);
   table.Add("POST /v1/jobs/{id}:hold", kOptions, Run::kPool, HoldJob);
@@ -213,6 +215,7 @@ void AddJobs(Table& table) {
   table.Add("GET /v1/jobs/{id}/explain", 0, Run::kPool, ExplainJob);
   table.Add("GET /v1/jobs/{id}/events", 0, Run::kPool, JobEvents);
   table.Add("GET /v1/jobs/{id}/script", 0, Run::kPool, JobScript);
+  table.Add("GET /v1/jobs/{id}/manifest", 0, Run::kPool, JobManifest);
   table.Add("GET /v1/jobs/{id}/pods", 0, Run::kPool, JobPods);
   table.Add("GET /v1/jobs/{id}/steps", 0, Run::kPool, JobSteps);
   table.Add("GET /v1/jobs/{id}/member-events", 0, Run::kPool, JobMemberEvents);

@@ -307,6 +307,7 @@ Status Daemon::Impl::Serve() {
   rest_options.accepted = access->accepted();
   rest_options.access_problems = [this] { return access->Problems(); };
   rest_options.clock = &clock;
+  rest_options.default_image = config.default_image;
   rest =
       std::make_unique<api::RestServer>(*service, metrics, access->authenticator(), rest_options);
   auto started = rest->Start();

@@ -9,6 +9,8 @@ export interface Right {
   verb: string;
   group: string;
   resource: string;
+  /** "own": of the caller's own jobs alone. */
+  subresource?: string;
   /** "": in every namespace. */
   namespace?: string;
 }
@@ -21,7 +23,7 @@ effect(() => {
 
 /** Whether the caller has a right; undefined until the daemon has answered. */
 export function may(right: Right): Signal<boolean | undefined> {
-  const key = [right.verb, right.group, right.resource, right.namespace ?? ""].join(" ");
+  const key = [right.verb, right.group, right.resource, right.subresource ?? "", right.namespace ?? ""].join(" ");
   let answer = answers.get(key);
   if (answer) return answer;
   const fresh = signal<boolean | undefined>(undefined);
@@ -31,7 +33,7 @@ export function may(right: Right): Signal<boolean | undefined> {
     body: {
       apiVersion: "authorization.k8s.io/v1",
       kind: "SelfSubjectAccessReview",
-      spec: { resourceAttributes: { verb: right.verb, group: right.group, resource: right.resource, namespace: right.namespace ?? "" } },
+      spec: { resourceAttributes: { subresource: "", namespace: "", ...right } },
     },
   }).then(
     (review) => (fresh.value = (review as { status?: { allowed?: boolean } }).status?.allowed === true),
@@ -50,4 +52,26 @@ export async function readMe(): Promise<void> {
   } catch {
     me.value = null;
   }
+}
+
+// The resource that roles name for each kind of job.
+const resources: Record<string, readonly [group: string, resource: string]> = {
+  Job: ["batch", "jobs"],
+  RayJob: ["ray.io", "rayjobs"],
+  RayCluster: ["ray.io", "rayclusters"],
+  PyTorchJob: ["kubeflow.org", "pytorchjobs"],
+  JobSet: ["jobset.x-k8s.io", "jobsets"],
+  LeaderWorkerSet: ["leaderworkerset.x-k8s.io", "leaderworkersets"],
+  BatchScript: ["muster.io", "batchscripts"],
+  Workload: ["kueue.x-k8s.io", "workloads"],
+};
+
+/** Whether the caller may do this to a job; undefined until it is known. */
+export function mayJob(verb: string, job: { kind: string; namespace: string; user: string }): boolean | undefined {
+  const named = resources[job.kind];
+  if (!named) return undefined;
+  const right = { verb, group: named[0], resource: named[1], namespace: job.namespace };
+  const all = may(right).value;
+  if (all !== false || job.user !== me.value?.user) return all;
+  return may({ ...right, subresource: "own" }).value;
 }

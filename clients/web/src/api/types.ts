@@ -17,7 +17,7 @@ export type MemberFacts = { name: string; backend: string; healthy: boolean; mes
 export type Explanation = { job: JobMention; /** the moment that all of this is true of */ time: string; state: string; reason: string; /** one sentence */ summary: string; /** the scheduler's own sentence, if it says more */ message: string; /** since when, until when, what it holds */ facts: Array<string>; /** among those of its ClusterQueue that wait and may be tried, from 1; 0 if it is none of them */ position: number; waiting: number; localPosition: number; localWaiting: number; /** the first of those before it */ ahead: Array<JobMention>; /** none of its ClusterQueue starts before this job */ blockedBy: JobMention | null; blocked: string; flavors: Array<{ podSet: string; flavor: string; /** "" if the flavor itself cannot be used; then there are no amounts */ resource: string; reason: string; message: string; /** what the job holds or would get */ chosen: boolean; requested: string; available: string; potential: string; used: string; nominal: string; /** what must become free for it */ missing: string; /** where in the cohort tree the limit binds */ limit: string; }>; clusters: Array<{ cluster: string; /** could hold it if it were empty */ eligible: boolean; fitsNow: boolean; message: string; /** what turns the job away: TaintToleration, ClusterAffinity, Capacity, ...; "" if nothing does */ filter: string; affinityScore: number; spreadScore: number; /** of a job that a placement governs */ terms: Array<{ term: string; /** 0: of a spread constraint */ weight: number; score: number; }>; }>; /** null unless quota that others use is what it lacks */ preemption: { policies: string; outcome: string; victims: Array<JobMention>; heldBy: Array<{ clusterQueue: string; own: boolean; workloads: number; /** those whose priority the policy gives away */ allowed: number; amounts: Record<string, string>; jobs: Array<JobMention>; /** whether they may be preempted for it, and why not */ verdict: string; }>; moreQueues: number; /** what would have to be otherwise, and whom it would preempt then */ wouldAllow: Array<string>; } | null; wouldHelp: Array<string>; /** null unless it waits */ estimatedStart: { /** an upper bound under the assumptions; null if it is unknown */ latest: string | null; text: string; /** jobs it depends on that declare no time limit */ withoutLimit: Array<JobMention>; assumptions: Array<string>; } | null; };
 export type Quota = { clusterQueue: string; flavor: string; resource: string; nominal: string; /** null: none */ borrowingLimit: string | null; /** null: none */ lendingLimit: string | null; /** by admitted jobs */ used: string; /** `used`, and what jobs hold whose admission checks are not ready */ reserved: string; /** what it uses beyond its own quota */ borrowed: string; /** what another job could get now */ available: string; /** changes with the ClusterQueue */ etag: string; };
 export type JobMention = { id: number; namespace: string; name: string; queue: string; clusterQueue: string; priority: number; state: string; reason: string; message: string; };
-export type Job = { id: number; uid: string; name: string; namespace: string; kind: string; user: string; queue: string; clusterQueue: string; priority: number; state: "Held" | "Pending" | "Admitted" | "Running" | "Succeeded" | "Failed" | "Cancelled"; reason: string; message: string; cluster: string; /** its hosts as a host list, "east" or "job-7-[0-1]"; empty before it has a member */ nodeList: string; attempt: number; /** how often it was put back into its queue */ requeues: number; /** its attempt is being ended: cancelled, or to run again */ stopping: boolean; submitTime: string; admitTime: string | null; startTime: string | null; endTime: string | null; /** Before which a waiting job is not tried: it was requeued or evicted */ requeueAt: string | null; exitCode: number | null; podSets: Array<{ name: string; count: number; flavors: Record<string, unknown>; requests: Record<string, unknown>; }>; conditions: Array<Record<string, unknown>>; batch: Batch; };
+export type Job = { id: number; uid: string; name: string; /** the --job-name of a batch script, else its name */ displayName: string; namespace: string; kind: string; apiVersion: string; user: string; queue: string; clusterQueue: string; priorityClass: string; priority: number; /** 0: none */ timeLimitSeconds: number; state: "Held" | "Pending" | "Admitted" | "Running" | "Succeeded" | "Failed" | "Cancelled"; reason: string; message: string; cluster: string; /** its hosts as a host list, "east" or "job-7-[0-1]"; empty before it has a member */ nodeList: string; attempt: number; /** how often it was put back into its queue */ requeues: number; /** its attempt is being ended: cancelled, or to run again */ stopping: boolean; submitTime: string; admitTime: string | null; startTime: string | null; endTime: string | null; /** Before which a waiting job is not tried: it was requeued or evicted */ requeueAt: string | null; exitCode: number | null; /** 0: none */ exitSignal: number; podSets: Array<{ name: string; count: number; flavors: Record<string, unknown>; requests: Record<string, unknown>; }>; conditions: Array<Record<string, unknown>>; batch: Batch; };
 export type Batch = { /** 0: no array */ arrayJobId: number; /** -1: no task, or the record of an array's waiting tasks */ arrayTaskId: number; arraySpec: string; /** of the record of an array: "0-3,7" */ waitingTasks: string; /** tasks that may run at once; 0: any number */ taskThrottle: number; workDir: string; command: string; input: string; /** with its pattern expanded, like error and input */ output: string; error: string; comment: string; submitLine: string; nodes: number; maxNodes: number; tasks: number; /** 0: not given */ tasksPerNode: number; cpusPerTask: number; memoryPerNodeMb: number; /** 0: not given */ memoryPerCpuMb: number; gres: string; features: string; requiredNodes: string; excludedNodes: string; licenses: string; reservation: string; exclusive: boolean; /** an allocation without a script */ allocationOnly: boolean; /** of a heterogeneous job, beyond the first */ components: Array<Record<string, unknown>>; /** options that change no amount, by their long names */ how: Record<string, string>; wckey: string; mailUser: string; /** bits: 1 BEGIN, 2 END, 4 FAIL, 8 REQUEUE, 16 INVALID_DEPEND, 32 TIME_LIMIT, 64, 128, 256 TIME_LIMIT_90, 80, 50, 512 STAGE_OUT, 1024 ARRAY_TASKS */ mailEvents: number; /** --signal; 0: none */ signal: number; /** seconds before the end */ signalBefore: number; signalBatch: boolean; timeMinS: number; requeue: boolean; /** what it still waits for: "afterok:7(unfulfilled)" */ dependency: string; /** RFC 3339, or empty */ begin: string; /** RFC 3339, or empty */ deadline: string; nice: number; ownPriority: number | null; heldByAdmin: boolean; specialExit: boolean; /** RFC 3339; empty while it is not suspended */ suspendedSince: string; /** seconds that it was suspended before */ suspendedS: number; /** which limit of its partition keeps it waiting */ partitionProblem: string; } | null;
 export type Step = { job: number; attempt: number; /** 0, 1, 2 ... */ step: number; /** of the program */ name: string; /** job-7-[0-1] */ nodes: string; nodeCount: number; tasks: number; cpus: number; state: "RUNNING" | "COMPLETED" | "FAILED" | "CANCELLED" | "TIMEOUT" | "OUT_OF_MEMORY"; startTime: string | null; endTime: string | null; /** the highest of its tasks */ exitCode: number; exitSignal: number; use: MeasuredUse; };
 export type MeasuredUse = { userCpuUs: number; systemCpuUs: number; /** of the largest task of a step; of a job, the peak of a node */ maxRssBytes: number; readBytes: number; writtenBytes: number; };
@@ -39,6 +39,7 @@ export const ways = {
   submitJobs: ["POST", "/v1/namespaces/{namespace}/jobs:batch", "create", "{job}"],
   apply: ["POST", "/v1/apply", "update", "{document}"],
   listJobs: ["GET", "/v1/jobs", "list", "{job}"],
+  countJobs: ["GET", "/v1/jobcounts", "list", "{job}"],
   getJob: ["GET", "/v1/jobs/{id}", "get", "{job}"],
   cancelJob: ["DELETE", "/v1/jobs/{id}", "delete", "{job}"],
   holdJob: ["POST", "/v1/jobs/{id}:hold", "update", "{job}"],
@@ -54,6 +55,7 @@ export const ways = {
   explainJob: ["GET", "/v1/jobs/{id}/explain", "get", "{job}"],
   jobEvents: ["GET", "/v1/jobs/{id}/events", "get", "{job}"],
   jobScript: ["GET", "/v1/jobs/{id}/script", "get", "{job}"],
+  jobManifest: ["GET", "/v1/jobs/{id}/manifest", "get", "{job}"],
   jobPods: ["GET", "/v1/jobs/{id}/pods", "get", "{job}"],
   jobSteps: ["GET", "/v1/jobs/{id}/steps", "get", "{job}"],
   jobMemberEvents: ["GET", "/v1/jobs/{id}/member-events", "get", "{job}"],
@@ -135,7 +137,8 @@ export interface Queries {
   submitJob: { dryRun?: boolean; };
   submitJobs: {  };
   apply: { namespace?: string; dryRun?: boolean; };
-  listJobs: { id?: string; since?: string; namespace?: string; queue?: string; state?: string; user?: string; name?: string; kind?: string; array?: number; fields?: string; limit?: number; page_token?: string; };
+  listJobs: { id?: string; since?: string; namespace?: string; queue?: string; state?: string; user?: string; name?: string; kind?: string; array?: number; fields?: string; limit?: number; page_token?: string; search?: string; sort?: string; offset?: number; };
+  countJobs: { by?: string; since?: string; namespace?: string; queue?: string; state?: string; user?: string; name?: string; kind?: string; array?: number; search?: string; };
   getJob: {  };
   cancelJob: {  };
   holdJob: {  };
@@ -151,6 +154,7 @@ export interface Queries {
   explainJob: {  };
   jobEvents: {  };
   jobScript: {  };
+  jobManifest: {  };
   jobPods: {  };
   jobSteps: { limit?: number; page_token?: string; };
   jobMemberEvents: {  };
@@ -232,7 +236,8 @@ export interface Answers {
   submitJob: { /** the number that the next job gets */ id: number; /** RFC 3339; empty if there is no bound */ startTime: string; text: string; queue: string; nodeList: string; cpus: number; };
   submitJobs: Array<(SubmittedJob | Problem)>;
   apply: { items: Array<Applied>; };
-  listJobs: { items: Array<Job>; next_page_token: string; };
+  listJobs: { items: Array<Job>; next_page_token: string; /** of all that match; with search, sort or offset */ total: number; };
+  countJobs: { total: number; groups: Array<{ value: string; count: number; states: Record<string, number>; }>; };
   getJob: Job;
   cancelJob: Job;
   holdJob: Job;
@@ -248,6 +253,7 @@ export interface Answers {
   explainJob: Explanation;
   jobEvents: { items: Array<Event>; next_page_token: string; };
   jobScript: { script: string; environment: Record<string, string>; };
+  jobManifest: { submitted: Record<string, unknown>; /** the job's object, then what goes with it; null while it holds no quota */ sent: Array<Record<string, unknown>> | null; };
   jobPods: unknown;
   jobSteps: { items: Array<Step>; next_page_token: string; };
   jobMemberEvents: unknown;

@@ -137,7 +137,9 @@ export function Table<R>(props: TableProps<R>) {
               aria-selected={picks ? (props.selected?.has(key) ?? false) : undefined}
               class={`table-row ${item.index === current.current ? "current" : ""} ${item.index % 2 === 1 ? "odd" : ""}`}
               style={{ gridTemplateColumns: widths, transform: `translateY(${item.start}px)` }}
-              onClick={() => {
+              onClick={(event) => {
+                // A box that is clicked draws the row itself, once it is told of the change.
+                if ((event.target as HTMLElement).closest("input, a, button")) return;
                 current.current = item.index;
                 draw(undefined);
               }}

@@ -3,7 +3,7 @@ import { call } from "../api/client";
 import type { Accounted } from "../model/history";
 
 export const rowsAtMost = 20_000;
-const pageSize = 5_000;
+const pageSize = 1_000;
 
 export interface Accounting {
   rows: Accounted[];

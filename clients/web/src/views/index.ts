@@ -2,6 +2,8 @@
 import { audit } from "./audit";
 import { history } from "./history";
 import { home } from "./home";
+import { job } from "./job";
+import { jobs } from "./jobs";
 import { me } from "./me";
 import { member } from "./member";
 import { members } from "./members";
@@ -12,4 +14,4 @@ import { simulate } from "./simulate";
 import { submit } from "./submit";
 import type { View } from "./view";
 
-export const views: readonly View[] = [home, submit, queues, queue, members, member, placements, placement, history, simulate, audit, me];
+export const views: readonly View[] = [home, jobs, job, submit, queues, queue, members, member, placements, placement, history, simulate, audit, me];

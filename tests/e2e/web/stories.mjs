@@ -1,0 +1,278 @@
+// The stories of the web page, one after the other, in Debian's Chromium. A message on the console of
+// the page that is no plain refusal of a call ends them. Arguments: the daemon's address. With the variable SCREENS
+// pictures of each view are left in that folder.
+import { createRequire } from "node:module";
+import { mkdirSync } from "node:fs";
+import assert from "node:assert/strict";
+
+const base = process.argv[2];
+const require = createRequire(`${process.env.MUSTER_WEB}/package.json`);
+const { chromium } = require("playwright-core");
+const axe = require.resolve("axe-core/axe.min.js");
+const screens = process.env.SCREENS ?? "";
+
+const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox"] });
+const complaints = [];
+
+// A page in a context of its own, as a new visitor has it.
+async function visit(path, options = {}) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
+  const page = await context.newPage();
+  page.setDefaultTimeout(20_000);
+  page.on("console", (message) => complaints.push(`${path}: ${message.type()} ${message.text()}`));
+  page.on("pageerror", (error) => complaints.push(`${path}: ${error.message}`));
+  page.on("dialog", (dialog) => complaints.push(`${path}: a dialog says ${dialog.message()}`));
+  await page.goto(base + path);
+  return page;
+}
+const api = async (method, path, body) => {
+  const answer = await fetch(base + path, { method, headers: { "Content-Type": "application/json" }, ...(body ? { body: JSON.stringify(body) } : {}) });
+  assert.ok(answer.ok, `${method} ${path}: ${answer.status}`);
+  return answer.json();
+};
+const jobs = async () => (await api("GET", "/v1/jobs?limit=1000")).items;
+const numberOf = async (name) => (await jobs()).find((one) => one.name === name).id;
+const rows = (page) => page.locator(".table [role=row][aria-rowindex]:not([aria-rowindex='1'])");
+async function until(what, check) {
+  for (let left = 100; left > 0; --left) {
+    if (await check()) return;
+    await new Promise((done) => setTimeout(done, 200));
+  }
+  assert.fail(`did not come: ${what}`);
+}
+
+const stories = {
+  async "jobs are filtered, sorted, searched and counted, and the address says how"() {
+    const page = await visit("/ui/");
+    await page.getByText("11 jobs").waitFor();
+    await page.getByLabel("Search").fill("waiting");
+    await page.getByText("6 jobs").waitFor();
+    assert.match(page.url(), /search=waiting/);
+    await page.getByRole("button", { name: "Name", exact: true }).click();
+    await until("the order", async () => (await rows(page).first().textContent()).includes("waiting-0"));
+    await page.getByRole("button", { name: "Name", exact: true }).click();
+    await until("the other order", async () => (await rows(page).first().textContent()).includes("waiting-5"));
+    const again = await visit(page.url().slice(base.length));
+    await until("the same by its address", async () => (await rows(again).first().textContent()).includes("waiting-5"));
+    await again.getByRole("button", { name: "Clear all" }).click();
+    await again.getByText("11 jobs").waitFor();
+    await again.getByLabel("Count by").selectOption("state");
+    await again.getByRole("list", { name: "Jobs by state" }).getByText("Failed").click();
+    await again.getByText("1 job", { exact: true }).waitFor();
+    assert.match(again.url(), /state=Failed/);
+    await again.getByLabel("State", { exact: true }).selectOption("Cancelled");
+    await again.getByText("No job matches.").waitFor();
+  },
+  async "columns are chosen, and views are saved"() {
+    const page = await visit("/ui/jobs?search=waiting");
+    await page.getByRole("button", { name: "Columns" }).click();
+    await page.getByLabel("Priority").check();
+    await page.keyboard.press("Escape");
+    await page.getByRole("columnheader", { name: "Priority" }).waitFor({ state: "attached" });
+    await page.getByRole("button", { name: "Saved views" }).click();
+    await page.getByLabel("Name", { exact: true }).fill("those that wait");
+    await page.getByRole("button", { name: "Save this view" }).click();
+    await page.getByRole("link", { name: "those that wait" }).waitFor();
+    await page.goto(base + "/ui/jobs");
+    await page.getByText("11 jobs").waitFor();
+    await page.getByRole("button", { name: "Saved views" }).click();
+    await page.getByRole("link", { name: "those that wait" }).click();
+    await page.getByText("6 jobs").waitFor();
+  },
+  async "jobs are held, released and cancelled in bulk, each with its result"() {
+    const page = await visit("/ui/jobs?search=waiting&sort=name");
+    await page.getByText("6 jobs").waitFor();
+    await page.getByLabel("Select all").check();
+    await page.getByText("6 selected").waitFor();
+    await page.getByRole("button", { name: "Hold 6" }).click();
+    await page.getByRole("button", { name: "Hold 6 jobs" }).click();
+    await page.getByText("6 of 6 asked: 6 done, 0 refused.").waitFor();
+    await page.getByRole("dialog").getByRole("button", { name: "Close" }).last().click();
+    await until("they are held", async () => (await jobs()).filter((one) => one.state === "Held").length === 6);
+    await until("the table says so", async () => (await page.locator(".state-held").count()) === 6);
+    await page.getByRole("button", { name: "Select none" }).click();
+    await page.getByLabel("Select all").check();
+    await page.getByRole("button", { name: "Release 6" }).click();
+    await page.getByRole("button", { name: "Release 6 jobs" }).click();
+    await page.getByText("6 of 6 asked: 6 done, 0 refused.").waitFor();
+    await page.keyboard.press("Escape");
+    await until("they are released", async () => (await jobs()).every((one) => one.state !== "Held"));
+    // One of the two has ended when it is asked: its refusal stands beside the other's success.
+    await page.getByRole("button", { name: "Select none" }).click();
+    await page.getByLabel(`Select ${await numberOf("waiting-0")}`).check();
+    await page.getByLabel(`Select ${await numberOf("waiting-1")}`).check();
+    await page.getByRole("button", { name: "Hold 2" }).click();
+    await api("DELETE", `/v1/jobs/${await numberOf("waiting-1")}`);
+    await page.getByRole("button", { name: "Hold 2 jobs" }).click();
+    await page.getByText("2 of 2 asked: 1 done, 1 refused.").waitFor();
+    await api("POST", `/v1/jobs/${await numberOf("waiting-0")}:release`);
+    // The browser itself writes that a call was refused.
+    complaints.splice(0, complaints.length, ...complaints.filter((one) => !/status of 4\d\d/.test(one)));
+  },
+  async "a job tells why it waits before anything else"() {
+    const page = await visit(`/ui/jobs/${await numberOf("too-large")}`);
+    await page.getByRole("heading", { name: "too-large" }).waitFor();
+    const sentence = await page.locator(".sentence").textContent();
+    assert.match(sentence, /needs 3 cpu/i);
+    await page.getByText("position").waitFor();
+    await page.getByRole("region", { name: "Quota by flavor" }).getByText("2 are used").waitFor();
+    await page.getByText(`muster explain ${await numberOf("too-large")}`).waitFor();
+  },
+  async "a job shows what all its pods print, followed and searched"() {
+    const page = await visit(`/ui/jobs/${await numberOf("printing")}`);
+    const log = page.getByRole("log");
+    await log.getByText(/step \d+ of pod 0/).first().waitFor();
+    await log.getByText(/step \d+ of pod 1/).first().waitFor();
+    const before = await log.locator("div").count();
+    await until("more is printed", async () => (await log.locator("div").count()) > before + 2);
+    await page.getByLabel("Search (regular expression)").fill("step [12] of pod 1");
+    await page.getByText(/^2 of \d+ lines match/).waitFor();
+    assert.equal(await log.locator("mark").count(), 2);
+    await page.getByLabel("Search (regular expression)").fill("(");
+    await page.getByText("is no regular expression").waitFor();
+    await page.getByLabel("Search (regular expression)").fill("");
+    await page.getByLabel("Time of arrival").check();
+    const waits = page.waitForEvent("download");
+    await page.getByRole("button", { name: "Download" }).click();
+    assert.match((await waits).suggestedFilename(), /^job-\d+\.log$/);
+    await page.getByRole("button", { name: "Difference" }).click();
+    await page.locator(".minus", { hasText: "suspend: true" }).waitFor();
+    await page.locator(".plus", { hasText: "suspend: false" }).waitFor();
+    await page.getByText(/events of Muster/).click();
+    await page.getByRole("region", { name: "Events of Muster" }).getByText("JobStarted").waitFor();
+  },
+  async "the page is live, and can be paused"() {
+    const page = await visit("/ui/jobs?search=comes-later");
+    await page.getByText("No job matches.").waitFor();
+    await page.locator(".live-live").waitFor();
+    const manifest = { apiVersion: "batch/v1", kind: "Job", metadata: { namespace: "vision", labels: { "kueue.x-k8s.io/queue-name": "main" } }, spec: { suspend: true, template: { spec: { restartPolicy: "Never", containers: [{ name: "main", image: "debian:12", command: ["true"], resources: { requests: { cpu: "4" } } }] } } } };
+    const submit = (name) => api("POST", "/v1/namespaces/vision/jobs", { ...manifest, metadata: { ...manifest.metadata, name } });
+    await submit("comes-later-1");
+    await page.getByText("1 job", { exact: true }).waitFor();
+    await page.getByRole("button", { name: "Pause" }).click();
+    await page.getByText("paused").waitFor();
+    await submit("comes-later-2");
+    await page.waitForTimeout(3_000);
+    assert.equal(await page.getByText("1 job", { exact: true }).count(), 1);
+    await page.getByRole("button", { name: "Go on" }).click();
+    await page.getByText("2 jobs").waitFor();
+    for (const name of ["comes-later-1", "comes-later-2"]) await api("DELETE", `/v1/jobs/${await numberOf(name)}`);
+  },
+  async "everything can be reached by keys"() {
+    const page = await visit("/ui/me");
+    await page.getByText("You are root").waitFor();
+    await page.keyboard.press("?");
+    await page.getByRole("dialog", { name: "Keys" }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("g");
+    await page.keyboard.press("j");
+    await page.getByRole("heading", { name: "Jobs" }).waitFor();
+    await page.keyboard.press("/");
+    await page.getByRole("combobox", { name: /number, name/ }).fill(String(await numberOf("ended")));
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "ended" }).waitFor();
+    await page.keyboard.press("b");
+    await page.getByRole("heading", { name: "Jobs" }).waitFor();
+    await until("rows", async () => (await rows(page).count()) > 5);
+    await page.keyboard.press("t");
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("Space");
+    await page.getByText("1 selected").waitFor();
+    await page.keyboard.press("Enter");
+    await until("a job opens", async () => /\/ui\/jobs\/\d+$/.test(page.url()));
+    await page.keyboard.press("u");
+    await page.getByRole("button", { name: /Times are UTC/ }).waitFor();
+  },
+  async "text of a job stays text"() {
+    const page = await visit("/ui/jobs?search=onerror");
+    await page.getByText(process.env.HOSTILE).waitFor();
+    await page.locator("[role=row] a").click();
+    await page.getByRole("heading", { name: process.env.HOSTILE }).waitFor();
+    await until("its output", async () => (await page.getByRole("log").textContent()).includes("<script>alert(2)"));
+    assert.equal(await page.locator("main img, main script").count(), 0);
+  },
+  async "an address of nothing says so"() {
+    const page = await visit("/ui/nowhere");
+    await page.getByText("There is nothing here").waitFor();
+    await page.goto(`${base}/ui/jobs/4711`);
+    await page.getByText("does not exist").first().waitFor();
+    complaints.splice(0, complaints.length, ...complaints.filter((one) => !/status of 4\d\d/.test(one)));
+  },
+  async "a token signs in, and a refusal names what was refused"() {
+    const page = await visit("/ui/me");
+    await page.evaluate((token) => sessionStorage.setItem("muster.token", token), process.env.BOBS_TOKEN);
+    await page.reload();
+    await page.getByText("You are bob").waitFor();
+    await page.goto(`${base}/ui/jobs/${await numberOf("printing")}`);
+    await page.getByRole("heading", { name: "printing" }).waitFor();
+    await page.waitForTimeout(1_000);
+    assert.equal(await page.getByRole("button", { name: "Cancel" }).count(), 0, "what bob may not is hidden");
+    // Shown by a page that was lied to, it is refused all the same.
+    await page.route("**/selfsubjectaccessreviews", (route) => route.fulfill({ json: { status: { allowed: true } } }));
+    await page.reload();
+    await page.getByRole("button", { name: "Cancel" }).click();
+    await page.getByRole("button", { name: "Cancel 1 job" }).click();
+    await page.getByText("1 of 1 asked: 0 done, 1 refused.").waitFor();
+    const refusal = await page.locator(".outcomes").textContent();
+    assert.match(refusal, /delete/);
+    assert.match(refusal, /jobs/);
+    assert.match(refusal, /vision/);
+    console.log(`     ${refusal}`);
+    await page.evaluate(() => sessionStorage.setItem("muster.token", "mst_wrong_token"));
+    await page.reload();
+    await page.getByRole("dialog", { name: "Sign in" }).waitFor();
+    await page.getByLabel("Token").fill(process.env.BOBS_TOKEN);
+    await page.getByRole("dialog").getByRole("button", { name: "Sign in" }).click();
+    await page.getByRole("link", { name: "bob" }).waitFor();
+    complaints.splice(0, complaints.length, ...complaints.filter((one) => !/status of 4\d\d/.test(one)));
+  },
+  async "nothing is wrong for those who read with other means"() {
+    // The policy of the page refuses the script of axe, so it is off for this story alone.
+    for (const colorScheme of ["light", "dark"]) {
+      for (const path of ["/ui/jobs?by=state", `/ui/jobs/${await numberOf("printing")}`, `/ui/jobs/${await numberOf("too-large")}`, "/ui/me", "/ui/nowhere"]) {
+        const page = await visit(path, { bypassCSP: true, colorScheme });
+        await page.locator("main h1").waitFor();
+        await page.waitForTimeout(800);
+        await page.addScriptTag({ path: axe });
+        const found = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
+        const words = found.violations.map((one) => `${one.id}: ${one.nodes.map((node) => node.html.slice(0, 200)).join(" | ")}`);
+        assert.deepEqual(words, [], `${path} in ${colorScheme}`);
+        await page.context().close();
+      }
+    }
+  },
+  async "every view fits its window"() {
+    if (screens !== "") mkdirSync(screens, { recursive: true });
+    const views = { jobs: "/ui/jobs?by=state", "job-running": `/ui/jobs/${await numberOf("printing")}`, "job-waiting": `/ui/jobs/${await numberOf("too-large")}`, me: "/ui/me" };
+    for (const [name, path] of Object.entries(views)) {
+      for (const width of [360, 1280, 1920]) {
+        const page = await visit(path, { viewport: { width, height: width === 360 ? 740 : 900 }, colorScheme: width === 1920 ? "dark" : "light" });
+        await page.locator("main h1").waitFor();
+        await page.waitForTimeout(1_200);
+        const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+        assert.ok(wide <= width, `${path} is ${wide} pixels wide in a window of ${width}`);
+        if (screens !== "") await page.screenshot({ path: `${screens}/${name}-${width}.png`, fullPage: name.startsWith("job-") });
+        await page.context().close();
+      }
+    }
+  },
+};
+
+let failed = 0;
+const only = process.env.STORY ?? "";
+for (const [name, story] of Object.entries(stories)) {
+  if (!name.includes(only)) continue;
+  const from = Date.now();
+  complaints.length = 0;
+  try {
+    await story();
+    assert.deepEqual(complaints, []);
+    console.log(`ok   ${name} (${Date.now() - from} ms)`);
+  } catch (error) {
+    ++failed;
+    console.log(`FAIL ${name}: ${error.message}`);
+  }
+  for (const context of browser.contexts()) await context.close();
+}
+await browser.close();
+process.exit(failed === 0 ? 0 : 1);
