@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { begins, groups, percentile, useSeries, waitOf, waitSeries, type Accounted } from "../src/model/history";
+import { begins, groups, percentile, useSeries, waitOf, waitSeries, withLive, type Accounted } from "../src/model/history";
 import { adviceOf, changesSince, countsText, type Mine } from "../src/model/home";
 import { amountOf, amountText, readable } from "../src/model/quantity";
 import { barOf, borrowsSince, cohortTree, lendersOf, type ClusterQueue, type Cohort } from "../src/model/queues";
@@ -99,6 +99,14 @@ test("use is the mean of a bucket, from admission to end", () => {
   assert.deepEqual(useSeries([row(1, 5, 6, 7)], "memory", window), new Array(10).fill(0));
 });
 
+test("an attempt that runs counts with what its pods ask for", () => {
+  const runs = { ...row(1, null, null, null, { state: "Running", admitTime: at(40), startTime: at(41), podSets: [{ count: 3, requests: { cpu: "500m" } }] }) };
+  assert.deepEqual(useSeries([withLive(runs)], "cpu", window), [0, 0, 0, 0, 1.5, 1.5, 1.5, 1.5, 1.5, 1.5]);
+  const ended = row(1, 5, 6, 7);
+  assert.equal(withLive(ended), ended);
+  assert.equal(withLive(withLive(runs)).attempts.length, 1);
+});
+
 test("groups have the most use first", () => {
   const found = groups([row(1, 0, 1, 36), row(2, 0, 2, 72, { user: "bob", state: "Failed" })], "user", "cpu", window);
   assert.deepEqual(found.map((one) => [one.name, one.jobs, one.failed]), [["bob", 1, 1], ["ann", 1, 0]]);
@@ -150,7 +158,7 @@ test("decisions become a curve of what is held", () => {
     at: time, decision: what, job, clusterQueue: "q", ...(amount ? { held: [{ flavor: "f", resource: "cpu", amount }] } : {}),
   });
   const curve = heldCurve([decision(1, "Admitted", "a", "3"), decision(1, "Admitted", "b", "2"), decision(4, "Preempted", "b"), decision(4, "Requeued", "b"), decision(9, "Finished", "a")], "cpu", "");
-  assert.deepEqual(curve, [[0, 0], [1, 5], [4, 3], [9, 0]]);
-  assert.deepEqual(heldCurve([decision(1, "Admitted", "a", "3")], "cpu", "other"), [[0, 0]]);
+  assert.deepEqual(curve, [[1, 5], [4, 3], [9, 0]]);
+  assert.deepEqual(heldCurve([decision(1, "Admitted", "a", "3")], "cpu", "other"), [[1, 0]]);
   assert.deepEqual(together([[0, 0], [2, 5]], [[0, 1], [3, 4]]), [[0, 2, 3], [0, 5, 5], [1, 1, 4]]);
 });

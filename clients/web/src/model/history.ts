@@ -17,8 +17,22 @@ export interface Accounted {
     submitTime: string;
     startTime: string | null;
     endTime: string | null;
+    admitTime?: string | null;
+    podSets?: ReadonlyArray<{ count: number; requests: Record<string, unknown> }>;
   };
   attempts: Attempt[];
+}
+
+/** The row with the attempt that has not ended, which the accounting does not list: it holds what its pods ask for. */
+export function withLive(row: Accounted): Accounted {
+  const { state, admitTime, startTime, podSets } = row.job;
+  if ((state !== "Admitted" && state !== "Running") || !admitTime || row.attempts.some((attempt) => attempt.endTime === null)) return row;
+  const sums: Record<string, number> = {};
+  for (const podSet of podSets ?? []) {
+    for (const [resource, text] of Object.entries(podSet.requests)) sums[resource] = (sums[resource] ?? 0) + podSet.count * amountOf(String(text));
+  }
+  const usage = Object.fromEntries(Object.entries(sums).map(([resource, sum]) => [resource, String(sum)]));
+  return { ...row, attempts: [...row.attempts, { admitTime, startTime, endTime: null, usage }] };
 }
 
 /** By nearest rank; null of nothing. */

@@ -99,7 +99,7 @@ const givesQuota = new Set(["Admitted", "Reserved"]);
 /** What jobs of a queue ("": of all) hold of a resource after each decision: steps of [seconds, amount]. */
 export function heldCurve(decisions: readonly Decision[], resource: string, queue: string): Array<[number, number]> {
   const holds = new Map<string, number>();
-  const points: Array<[number, number]> = [[0, 0]];
+  const points: Array<[number, number]> = [[decisions[0]?.at ?? 0, 0]];
   let sum = 0;
   for (const one of decisions) {
     if (queue !== "" && one.clusterQueue !== queue) continue;

@@ -16,17 +16,21 @@ export interface Curve {
 
 interface ChartProps {
   label: string;
-  /** Seconds since 1970, or of a run if `run` is set. */
+  /** Seconds since 1970. */
   times: readonly number[];
   curves: readonly Curve[];
   text: (value: number) => string;
   /** Values hold until the next point. */
   steps?: boolean;
-  /** Times are seconds after the start of a run. */
-  run?: boolean;
 }
 
-const runText = (s: number) => (s >= 86_400 ? `${(s / 86_400).toFixed(1)} d` : s >= 3_600 ? `${(s / 3_600).toFixed(1)} h` : `${Math.round(s)} s`);
+const dayS = 86_400;
+// "14:03" within two days, else "11-24".
+const axisText = (s: number, range: number, inUtc: boolean) => {
+  const shift = inUtc ? 0 : new Date(s * 1000).getTimezoneOffset() * 60;
+  const iso = new Date((s - shift) * 1000).toISOString();
+  return range <= 600 ? iso.slice(11, 19) : range <= 2 * dayS ? iso.slice(11, 16) : iso.slice(5, 10);
+};
 const rowsAtMost = 48;
 
 export function Chart(props: ChartProps) {
@@ -62,9 +66,9 @@ export function Chart(props: ChartProps) {
         width: Math.max(240, into.clientWidth),
         height: 220,
         ...(zone ? { tzDate: (s: number) => uPlot.tzDate(new Date(s * 1000), "Etc/UTC") } : {}),
-        scales: { x: { time: !props.run }, y: { range: (_, low, high) => [Math.min(0, low ?? 0), high > 0 ? high * 1.08 : 1] } },
+        scales: { y: { range: (_, low, high) => [Math.min(0, low ?? 0), high > 0 ? high * 1.08 : 1] } },
         axes: [
-          { ...axis, ...(props.run ? { values: (_: uPlot, all: number[]) => all.map(runText) } : {}) },
+          { ...axis, values: (_, all) => all.map((at) => axisText(at, props.times[props.times.length - 1]! - props.times[0]!, zone)) },
           { ...axis, size: 64, values: (_, all) => all.map(props.text) },
         ],
         legend: { show: false },
@@ -76,7 +80,7 @@ export function Chart(props: ChartProps) {
             stroke: strokes[i]!,
             width: 2,
             spanGaps: false,
-            points: { show: props.times.length < 60 },
+            points: { show: !props.steps },
             ...(curve.dashed ? { dash: [6, 4] } : {}),
             ...(props.steps ? { paths: stepped } : {}),
           })),
@@ -91,7 +95,7 @@ export function Chart(props: ChartProps) {
       watch.disconnect();
       plot.destroy();
     };
-  }, [props.times, props.curves, props.run, props.steps, dark.value, zone]);
+  }, [props.times, props.curves, props.steps, dark.value, zone]);
   const words = props.curves.map((curve) => {
     const known = curve.values.filter((value): value is number => value !== null);
     return known.length === 0 ? `${curve.label}: nothing` : `${curve.label}: at most ${props.text(Math.max(...known))}, last ${props.text(known[known.length - 1]!)}`;
@@ -116,7 +120,7 @@ export function Chart(props: ChartProps) {
           label={props.label}
           head={["time", ...props.curves.map((curve) => curve.label)]}
           rows={props.times
-            .map((at, i) => [props.run ? runText(at) : timeText(new Date(at * 1000), zone), ...props.curves.map((curve) => (curve.values[i] == null ? "–" : props.text(curve.values[i]!)))])
+            .map((at, i) => [timeText(new Date(at * 1000), zone), ...props.curves.map((curve) => (curve.values[i] == null ? "–" : props.text(curve.values[i]!)))])
             .filter((_, i) => i % every === 0)}
         />
       )}

@@ -59,7 +59,7 @@ function Audit() {
       <div class="row">
         <Field label="User" type="search" value={filter.user} set={(user) => setQuery({ user, until: "" })} />
         <Field label="Verb" type="search" value={filter.verb} set={(verb) => setQuery({ verb, until: "" })} list={["create", "update", "patch", "delete", "cancel", "hold", "release", "requeue", "get"]} />
-        <Field label="Object" type="search" value={filter.object} set={(object) => setQuery({ object, until: "" })} hint="clusterqueue/team-a; with / at the end all below it" />
+        <Field label="Object" type="search" value={filter.object} set={(object) => setQuery({ object, until: "" })} />
         <Choice label="When" value={span} set={(value) => setQuery({ since: value, until: "" })} options={spans} />
         <Choice
           label="Result"
@@ -72,10 +72,15 @@ function Audit() {
             ["failed", "failed"],
           ]}
         />
-        <button type="button" onClick={data.again}>
-          Read again
-        </button>
+        <div class="field">
+          <button type="button" onClick={data.again}>
+            Read again
+          </button>
+        </div>
       </div>
+      <p class="note">
+        An object reads clusterqueue/team-a or job/default/train; with / at its end it stands for all below it.
+      </p>
       <Loaded data={data.value} again={data.again}>
         {(answer) => {
           const rows = [...answer.items].reverse().filter((one) => only === "" || one.result === only);

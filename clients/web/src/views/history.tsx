@@ -24,7 +24,7 @@ const spans: ReadonlyArray<readonly [string, string, number]> = [
   ["2160h", "90 days", 90 * 86_400_000],
 ];
 const buckets = 60;
-const seconds = (value: number | null) => (value === null ? "–" : durationText(value * 1000));
+const seconds = (value: number | null) => (value === null ? "–" : value < 1 ? `${Math.round(value * 1000)} ms` : durationText(value * 1000));
 
 function Curves(props: { rows: readonly Accounted[]; resource: string; window: Window; quota: number; cut: boolean }) {
   const { rows, resource, window, quota } = props;
@@ -71,7 +71,7 @@ function Curves(props: { rows: readonly Accounted[]; resource: string; window: W
         {quota > 0 ? ` of ${amountText(quota, resource)} (${Math.round((100 * whole) / quota)} %)` : ""}.
       </Sentence>
       {props.cut && <p class="note">There are more than {rowsAtMost} jobs in this time; these are the first of them. Choose a shorter time, a user or a queue to see all.</p>}
-      <Chart label="Wait from submission to start" times={made.times} curves={made.waits} text={(value) => durationText(value * 1000)} />
+      <Chart label="Wait from submission to start" times={made.times} curves={made.waits} text={seconds} />
       <Chart label={`${resource} used against quota`} times={made.times} curves={made.used} text={(value) => amountText(value, resource)} steps />
       <h2>By queue</h2>
       {table("Queue", made.queues, (one) => (one === "" ? "/queues" : `/queues/${encodeURIComponent(one)}`))}
@@ -118,9 +118,11 @@ function History() {
         <Choice label="User" value={user} set={(value) => setQuery({ user: value })} options={options(names((row) => row.job.user), user)} />
         <Choice label="Queue" value={queue} set={(value) => setQuery({ queue: value })} options={options(names((row) => row.job.clusterQueue), queue)} />
         <Choice label="Resource" value={resource} set={(value) => setQuery({ resource: value })} options={(resources.length > 0 ? resources : ["cpu"]).map((one) => [one, one] as const)} />
-        <button type="button" onClick={data.again}>
-          Read again
-        </button>
+        <div class="field">
+          <button type="button" onClick={data.again}>
+            Read again
+          </button>
+        </div>
       </div>
       <Loaded data={data.value} again={data.again}>
         {({ cut, quotas, window }) =>

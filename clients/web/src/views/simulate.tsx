@@ -47,6 +47,8 @@ interface Result {
   left: number;
   cut: boolean;
   wait: number | null;
+  /** When the play begins, in seconds since 1970. */
+  from: number;
 }
 
 const kinds: ReadonlyArray<readonly [GroupName, string, string]> = [
@@ -78,7 +80,7 @@ async function play(span: number, change: string[]): Promise<Result> {
   // One run at a time is what the daemon takes.
   const asIs = (await call("simulate", {}, {}, { body })) as unknown as Run;
   const changed = (await call("simulate", {}, {}, { body: { ...body, set: change } })) as unknown as Run;
-  return { asIs, changed, change, played: Math.min(documents.length, jobsAtMost), left, cut: accounting.cut || documents.length > jobsAtMost, wait: meanWait(accounting.rows) };
+  return { asIs, changed, change, played: Math.min(documents.length, jobsAtMost), left, cut: accounting.cut || documents.length > jobsAtMost, wait: meanWait(accounting.rows), from: from / 1000 };
 }
 
 // Of all jobs, weighted by how many started.
@@ -86,7 +88,7 @@ function meanOf(summary: Summary): number | null {
   const started = summary.waits.reduce((sum, one) => sum + one.started, 0);
   return started === 0 ? null : summary.waits.reduce((sum, one) => sum + one.mean * one.started, 0) / started;
 }
-const wait = (value: number | null) => (value === null ? "–" : durationText(value * 1000));
+const wait = (value: number | null) => (value === null ? "–" : value < 1 ? `${Math.round(value * 1000)} ms` : durationText(value * 1000));
 
 function Outcome(props: { result: Result }) {
   const { asIs, changed } = props.result;
@@ -100,7 +102,7 @@ function Outcome(props: { result: Result }) {
   const curves = useMemo(() => {
     const [times, before, after] = together(heldCurve(asIs.decisions, resource, queue), heldCurve(changed.decisions, resource, queue));
     return {
-      times,
+      times: times.map((at) => props.result.from + at),
       curves: [
         { label: "as it is", values: before, color: 1 as const },
         { label: "with the change", values: after, color: 2 as const, dashed: true },
@@ -115,14 +117,14 @@ function Outcome(props: { result: Result }) {
         With the change jobs wait {wait(after)} on average, as it is {wait(before)}; {changed.summary.preemptions} preemptions instead of {asIs.summary.preemptions}.
       </Sentence>
       <p class="note">
-        {props.result.played} jobs were played{props.result.left > 0 ? `, ${props.result.left} that never ran are left out` : ""}
+        {props.result.played} jobs were played{props.result.left > 0 ? `, ${props.result.left} that have not started are left out` : ""}
         {props.result.cut ? `; there were more, of which only the first were played` : ""}. In truth they waited {wait(props.result.wait)} on average: the play knows no holds, no failures of machines and no start times of members.
       </p>
       <div class="row">
         <Choice label="Resource" value={resource} set={(value) => setQuery({ resource: value })} options={resources.map((one) => [one, one] as const)} />
         <Choice label="Queue" value={queue} set={(value) => setQuery({ queue: value })} options={[["", "all"] as const, ...queues.map((one) => [one, one] as const)]} />
       </div>
-      <Chart label={`${resource} held`} times={curves.times} curves={curves.curves} text={(value) => amountText(value, resource)} steps run />
+      <Chart label={`${resource} held`} times={curves.times} curves={curves.curves} text={(value) => amountText(value, resource)} steps />
       <SmallTable
         label="Both runs"
         head={["", "as it is", "with the change"]}
@@ -157,7 +159,7 @@ function Simulate() {
     <>
       <h1>Simulate</h1>
       <p>
-        What would have been, had the queues been otherwise: the jobs of the accounting are played against the queues and members of now, twice, with the scheduler's own decisions. Nothing is changed.
+        What would have been, had the queues been otherwise: the jobs of the accounting are played, each as long as it ran, against the queues and members of now, twice, with the scheduler's own decisions. Nothing is changed.
       </p>
       <Form
         action="Play"

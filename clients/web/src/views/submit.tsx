@@ -240,7 +240,7 @@ function Submit() {
         {ready && checked.value && <Checks checked={checked.value} />}
       </Form>
       {done.value && <Done jobs={done.value.jobs} others={done.value.others} />}
-      <p class="row">
+      <p class="row examples">
         <button type="button" onClick={() => typed(examples.script)}>
           Example of a script
         </button>
