@@ -127,7 +127,7 @@ const stories = {
     await page.getByText(/It would be job \d+ in queue gpu, with 2 CPUs/).waitFor();
     assert.equal((await api("GET", "/v1/jobs?limit=1000")).items.length, before);
     await page.getByRole("button", { name: "Submit", exact: true }).click();
-    await page.getByRole("link", { name: /^Job \d+ vision\/train/ }).waitFor();
+    await page.getByRole("link", { name: /^Job \d+ vision\// }).waitFor();
     assert.equal((await api("GET", "/v1/jobs?limit=1000")).items.length, before + 1);
     await text.fill("apiVersion: v1\nkind: Namespace\nmetadata: {name: fresh}\n---\napiVersion: kueue.x-k8s.io/v1beta1\nkind: LocalQueue\nmetadata: {name: q, namespace: fresh}\nspec: {clusterQueue: spare}\n");
     await page.getByText("These are several manifests").waitFor();
@@ -189,7 +189,14 @@ const stories = {
     await page.reload();
     await page.getByText("You are bob").waitFor();
     await until("the menu is short", async () => (await page.getByRole("navigation").getByRole("link", { name: "Audit" }).count()) === 0);
-    assert.equal(await page.getByRole("navigation").getByRole("link", { name: "Members" }).count(), 0);
+    await page.goto(`${base}/ui/members/west`);
+    await page.getByRole("heading", { name: "Member west" }).waitFor();
+    await page.waitForTimeout(1_000);
+    assert.equal(await page.getByRole("button", { name: /Cordon|Drain/ }).count(), 0, "what bob may not is hidden");
+    await page.goto(`${base}/ui/queues/team-vision`);
+    await page.getByRole("heading", { name: "Queue team-vision" }).waitFor();
+    await page.waitForTimeout(1_000);
+    assert.equal(await page.getByRole("button", { name: /^Edit/ }).count(), 0, "what bob may not is hidden");
     await page.goto(`${base}/ui/audit`);
     await page.getByRole("alert").getByText(/list/).getByText(/audit/).waitFor();
     await page.goto(`${base}/ui/submit?namespace=speech&queue=gpu`);
