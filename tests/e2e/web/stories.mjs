@@ -3,6 +3,7 @@
 // pictures of each view are left in that folder.
 import { createRequire } from "node:module";
 import { mkdirSync } from "node:fs";
+import { connect, createServer } from "node:net";
 import assert from "node:assert/strict";
 
 const base = process.argv[2];
@@ -15,15 +16,32 @@ const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", arg
 const complaints = [];
 
 // A page in a context of its own, as a new visitor has it.
-async function visit(path, options = {}) {
+async function visit(path, options = {}, from = base) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
   const page = await context.newPage();
   page.setDefaultTimeout(20_000);
   page.on("console", (message) => complaints.push(`${path}: ${message.type()} ${message.text()}`));
   page.on("pageerror", (error) => complaints.push(`${path}: ${error.message}`));
   page.on("dialog", (dialog) => complaints.push(`${path}: a dialog says ${dialog.message()}`));
-  await page.goto(base + path);
+  await page.goto(from + path);
   return page;
+}
+// A line to the daemon that can be cut.
+async function line() {
+  const open = new Set();
+  const server = createServer((socket) => {
+    const to = connect(Number(new URL(base).port), "127.0.0.1");
+    for (const [one, other] of [[socket, to], [to, socket]]) {
+      open.add(one);
+      one.on("error", () => other.destroy()).on("close", () => (open.delete(one), other.destroy()));
+      one.pipe(other);
+    }
+  });
+  const listen = (port) => new Promise((done) => server.listen(port, "127.0.0.1", done));
+  await listen(0);
+  const { port } = server.address();
+  const cut = () => new Promise((done) => (server.close(done), open.forEach((one) => one.destroy())));
+  return { address: `http://127.0.0.1:${port}`, cut, mend: () => listen(port) };
 }
 const api = async (method, path, body) => {
   const answer = await fetch(base + path, { method, headers: { "Content-Type": "application/json" }, ...(body ? { body: JSON.stringify(body) } : {}) });
@@ -157,6 +175,24 @@ const stories = {
     await page.getByRole("button", { name: "Go on" }).click();
     await page.getByText("2 jobs").waitFor();
     for (const name of ["comes-later-1", "comes-later-2"]) await api("DELETE", `/v1/jobs/${await numberOf(name)}`);
+  },
+  async "after a break the page goes on where it was"() {
+    const { address, cut, mend } = await line();
+    const page = await visit("/ui/jobs?search=meanwhile", {}, address);
+    await page.locator(".live-live").waitFor();
+    await cut();
+    await page.locator(".live-stale").waitFor();
+    await page.getByText("stale since").waitFor();
+    const manifest = { apiVersion: "batch/v1", kind: "Job", metadata: { name: "meanwhile", namespace: "vision", labels: { "kueue.x-k8s.io/queue-name": "main" } }, spec: { suspend: true, template: { spec: { restartPolicy: "Never", containers: [{ name: "main", image: "debian:12", command: ["true"], resources: { requests: { cpu: "4" } } }] } } } };
+    await api("POST", "/v1/namespaces/vision/jobs", manifest);
+    await mend();
+    await page.locator(".live-live").waitFor();
+    await page.getByText("1 job", { exact: true }).waitFor();
+    await api("DELETE", `/v1/jobs/${await numberOf("meanwhile")}`);
+    await until("it is cancelled on the page", async () => (await page.locator("[role=row] .state-cancelled").count()) === 1);
+    await page.context().close();
+    await cut();
+    complaints.splice(0, complaints.length, ...complaints.filter((one) => !one.includes("net::ERR_")));
   },
   async "everything can be reached by keys"() {
     const page = await visit("/ui/me");

@@ -18,6 +18,9 @@ export interface DataSource<T> extends Signal<Data<T>> {
   again: () => void;
 }
 
+// At most one part in so many of the time is spent on reading one thing again.
+const shareOfTime = 10;
+
 interface Options {
   /** Whether an event makes the data old; every event if absent. */
   on?: (event: Event) => boolean;
@@ -39,6 +42,7 @@ export function useData<T>(key: string, read: (stop: AbortSignal) => Promise<T>,
     let control: AbortController | null = null;
     let timer = 0;
     let last = 0;
+    let took = 0;
     let wanted = false;
     const run = async () => {
       if (control) {
@@ -53,6 +57,7 @@ export function useData<T>(key: string, read: (stop: AbortSignal) => Promise<T>,
       try {
         const value = await read(mine.signal);
         if (mine.signal.aborted) return;
+        took = Date.now() - last;
         source.value = { value, error: "", loading: false, readAt: Date.now() };
       } catch (error) {
         if (mine.signal.aborted) return;
@@ -68,7 +73,8 @@ export function useData<T>(key: string, read: (stop: AbortSignal) => Promise<T>,
         timer = 0;
         if (!paused.peek() && document.visibilityState === "visible") void run();
         else wanted = true;
-      }, Math.max(0, last + gap - Date.now()));
+        // What takes the daemon long is asked for more seldom.
+      }, Math.max(0, last + Math.max(gap, took * shareOfTime) - Date.now()));
     };
     source.again = () => void run();
     const unlisten = listen((events) => {

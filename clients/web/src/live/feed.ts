@@ -36,11 +36,14 @@ export function listen(listener: Listener): () => void {
   return () => listeners.delete(listener);
 }
 
-// One event of the stream, or null for a comment.
+// One event of the stream, or null for a comment. The first comment says after which event the
+// stream begins: that is where a break before the first event goes on.
+const beginning = ": following from ";
 function parseBlock(block: string): Event | null {
   let data = "";
   for (const line of block.split("\n")) {
-    if (line.startsWith("id: ")) lastSeen = line.slice(4);
+    if (line.startsWith(beginning)) lastSeen = line.slice(beginning.length);
+    else if (line.startsWith("id: ")) lastSeen = line.slice(4);
     else if (line.startsWith("data: ")) data += line.slice(6);
   }
   return data === "" ? null : (JSON.parse(data) as Event);
