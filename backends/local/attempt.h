@@ -111,6 +111,7 @@ class Attempt : public std::enable_shared_from_this<Attempt> {
   void WatchSteps();
   void ReadSteps();
   void ReportSteps(std::vector<StepRecord> steps);
+  void ReportStepsOn();
   void EndSteps(WallTime ended);
   void LookAt(Pod* pod);
   void OnSilence(Pod* pod);
@@ -145,7 +146,7 @@ class Attempt : public std::enable_shared_from_this<Attempt> {
   int steps_watch_ = -1;
   WallTime read_steps_at_;
   bool steps_changed_ = false;
-  bool steps_complained_ = false;
+  bool steps_complained_ = false, reporting_again_ = false;
   std::map<std::int32_t, StepRecord> open_steps_;
 };
 

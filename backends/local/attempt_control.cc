@@ -97,17 +97,27 @@ Status Attempt::Signal(const SignalOrder& order) {
     return InvalidArgument("there is no signal " + std::to_string(order.signal));
   const bool everything = order.target == SignalOrder::Target::kFull;
   const WallTime now = world_.options.clock->WallNow();
-  if (everything && order.signal == SIGSTOP && live_pods() > 0 && !state_.paused_since.set()) {
+  const bool pauses =
+      everything && order.signal == SIGSTOP && live_pods() > 0 && !state_.paused_since.set();
+  if (pauses) {
     state_.paused_since = now;
     if (!Save()) {
       state_.paused_since = {};
       return Unavailable(trouble_);
     }
   }
-  const json::object sent{
+  const auto all = [](const Pod&) { return true; };
+  json::object sent{
       {"signal", order.signal}, {"target", TargetName(order.target)}, {"step", order.step}};
-  if (Status ordered = OrderPods([](const Pod&) { return true; }, sent); !ordered.ok())
+  if (Status ordered = OrderPods(all, sent); !ordered.ok()) {
+    if (!pauses) return ordered;
+    // The job is not suspended then. Pods before the one that refused may have stopped already.
+    sent["signal"] = SIGCONT;
+    (void)OrderPods(all, sent);
+    state_.paused_since = {};
+    Save();
     return ordered;
+  }
   if (everything && order.signal == SIGCONT && state_.paused_since.set()) {
     state_.paused_us = PausedUs(now);
     state_.paused_since = {};

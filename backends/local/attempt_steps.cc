@@ -143,9 +143,20 @@ void Attempt::ReportStepsAgain() {
   if (!step_file_) return;
   step_file_->Rewind();
   open_steps_.clear();
-  if (state_.outcome.ended.set()) return EndSteps(state_.outcome.ended);
-  bool more = true;
-  while (more) ReportSteps(step_file_->ReadOn(&more));
+  if (!std::exchange(reporting_again_, true)) ReportStepsOn();
+}
+
+// One piece of the file at a time, because all attempts share the thread and the file may be large.
+void Attempt::ReportStepsOn() {
+  bool more = false;
+  ReportSteps(step_file_->ReadOn(&more));
+  const std::weak_ptr<Attempt> self = weak_from_this();
+  if (more && world_.loop->PostAlways([self] {
+        if (const std::shared_ptr<Attempt> attempt = self.lock()) attempt->ReportStepsOn();
+      }))
+    return;
+  reporting_again_ = false;
+  if (state_.outcome.ended.set()) EndSteps(state_.outcome.ended);
 }
 
 }  // namespace muster::local

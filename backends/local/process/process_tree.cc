@@ -11,7 +11,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <set>
 #include <string_view>
+#include <utility>
 
 #include "backends/local/process/files.h"
 
@@ -21,6 +23,8 @@ namespace {
 // More than the kernel takes at an exec (6 MiB). A process may say afterwards that its environment
 // is any part of its memory (PR_SET_MM_MAP), however large.
 constexpr std::size_t kEnvironmentBytes = 8 << 20;
+// Who forks faster than this many passes get round is left to SIGKILL.
+constexpr int kSignalPasses = 20;
 
 }  // namespace
 
@@ -73,10 +77,22 @@ std::vector<pid_t> Descendants(pid_t root) {
   return found;
 }
 
+// A process that was forked while the others were signalled is found by the next pass, which
+// signals only those that are new.
 int SignalDescendants(pid_t root, int signal) {
-  int reached = 0;
-  for (const pid_t pid : Descendants(root)) reached += ::kill(pid, signal) == 0;
-  return reached;
+  std::set<std::pair<pid_t, std::uint64_t>> reached;  // by pid and start
+  for (int pass = 0; pass < kSignalPasses; ++pass) {
+    bool found = false;
+    for (const pid_t pid : Descendants(root)) {
+      ProcessInfo info;
+      if (!ReadProcess(pid, &info) || reached.contains({pid, info.start_ticks})) continue;
+      if (!SignalIfSame(pid, info.start_ticks, signal)) continue;
+      reached.emplace(pid, info.start_ticks);
+      found = true;
+    }
+    if (!found) break;
+  }
+  return static_cast<int>(reached.size());
 }
 
 // Between two passes it waits for one of the killed processes, 20 ms at most.

@@ -27,7 +27,8 @@ std::vector<ProcessInfo> AllProcesses();
 bool ReadProcess(pid_t pid, ProcessInfo* out);
 /// Children, grandchildren and so on of `root`, without `root` and without zombies.
 std::vector<pid_t> Descendants(pid_t root);
-/// Sends `signal` to every descendant of `root`; returns the number of processes reached.
+/// Sends `signal` once to every descendant of `root`, in passes until a pass finds no new one (20
+/// at most); returns the number of processes reached.
 int SignalDescendants(pid_t root, int signal);
 /// Kills descendants in passes until a pass finds none, at most `passes`; true if none is left.
 /// Each pass stops all of them before it kills, because a fork bomb can outrun one pass but not

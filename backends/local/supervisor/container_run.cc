@@ -2,26 +2,40 @@
 // container, to the files that the pod's annotations name.
 #include "backends/local/supervisor/container_run.h"
 
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/epoll.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <utility>
 
 namespace muster::local {
 namespace {
 
+// What waits for a pipe whose reader is stopped is not more than this and a pipe's content.
+constexpr std::size_t kMostPending = 1 << 20;
+// How long the end of a container waits for such a reader to go on.
+constexpr int kLastWaitMs = 1000;
+
 // Writes to a file of the user, whose failure must not disturb the container. The user names the
 // file, so quotas, reserved blocks and what /proc lets only root write must hold the user back.
-void WriteToUser(int fd, std::string_view data, const Credentials& user) {
-  if (fd < 0) return;
+// What a pipe or terminal does not take now stays in `data`.
+void WriteToUser(int fd, std::string* data, const Credentials& user) {
   const ScopedUser as(user);
-  if (!as.problem().empty()) return;
-  while (!data.empty()) {
-    const ssize_t wrote = ::write(fd, data.data(), data.size());
+  std::size_t done = 0;
+  while (fd >= 0 && as.problem().empty() && done < data->size()) {
+    const ssize_t wrote = ::write(fd, data->data() + done, data->size() - done);
     if (wrote < 0 && errno == EINTR) continue;
+    if (wrote < 0 && errno == EAGAIN) {
+      data->erase(0, done);
+      return;
+    }
     // The user's disk may be full; the log still has the output.
-    if (wrote <= 0) return;
-    data.remove_prefix(static_cast<std::size_t>(wrote));
+    if (wrote <= 0) break;
+    done += static_cast<std::size_t>(wrote);
   }
+  data->clear();
 }
 
 }  // namespace
@@ -33,29 +47,74 @@ PodRunner::Container::Container(const ContainerSpec& container_spec, std::string
       log(std::move(log_dir), log_bytes) {}
 
 PodRunner::Container::~Container() {
-  for (const int fd : {output, errors, user_output, user_errors}) {
+  for (const int fd : {output, errors, output_file.fd, error_file.fd}) {
     if (fd >= 0) ::close(fd);
   }
 }
 
-void PodRunner::Container::KeepUserFiles(int output_file, int error_file) {
-  if (output_file >= 0) user_output = output_file;
-  if (error_file >= 0) user_errors = error_file;
+// Never waited for: a descriptor that only this process writes to.
+void PodRunner::Container::KeepUserFiles(int new_output, int new_error) {
+  if (new_output >= 0) output_file.fd = new_output;
+  if (new_error >= 0) error_file.fd = new_error;
+  for (const int fd : {new_output, new_error}) {
+    if (fd >= 0) ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK);
+  }
 }
 
 bool PodRunner::Container::WantsUserFiles() const {
-  return (!spec.stdout_path.empty() && user_output < 0) ||
-         (!spec.stderr_path.empty() && user_errors < 0);
+  return (!spec.stdout_path.empty() && output_file.fd < 0) ||
+         (!spec.stderr_path.empty() && error_file.fd < 0);
 }
 
 void PodRunner::Container::Record(int fd, std::string_view data) {
   log.Write(data);
-  WriteToUser(fd == errors ? user_errors : user_output, data, user);
+  UserFile& file = fd == errors ? error_file : output_file;
+  file.pending += data;
+  WriteToUser(file.fd, &file.pending, user);
 }
 
 void PodRunner::Container::TellError(std::string_view line) {
   log.Write(line);
-  WriteToUser(user_errors >= 0 ? user_errors : user_output, line, user);
+  UserFile& file = error_file.fd >= 0 ? error_file : output_file;
+  if (file.pending.size() < kMostPending) file.pending += line;
+  WriteToUser(file.fd, &file.pending, user);
+}
+
+bool PodRunner::Container::WriteOn(int fd) {
+  for (UserFile* file : {&output_file, &error_file}) {
+    if (file->fd != fd) continue;
+    WriteToUser(fd, &file->pending, user);
+    return true;
+  }
+  return false;
+}
+
+// So a container whose output nobody takes waits, as if it wrote there itself, and the supervisor
+// does not.
+void PodRunner::Container::HoldBack(int epoll) {
+  const std::pair<int, UserFile*> streams[] = {{output, &output_file}, {errors, &error_file}};
+  for (const auto& [pipe, file] : streams) {
+    const bool full = !file->pending.empty();
+    if (full == file->held) continue;
+    file->held = full;
+    epoll_event writable{}, readable{};
+    writable.events = EPOLLOUT;
+    writable.data.fd = file->fd;
+    ::epoll_ctl(epoll, full ? EPOLL_CTL_ADD : EPOLL_CTL_DEL, file->fd, &writable);
+    readable.events = EPOLLIN;
+    readable.data.fd = pipe;
+    if (pipe >= 0) ::epoll_ctl(epoll, full ? EPOLL_CTL_DEL : EPOLL_CTL_ADD, pipe, &readable);
+  }
+}
+
+void PodRunner::Container::WriteRest(int epoll) {
+  for (UserFile* file : {&output_file, &error_file}) {
+    pollfd writable{file->fd, POLLOUT, 0};
+    while (!file->pending.empty() && ::poll(&writable, 1, kLastWaitMs) == 1)
+      WriteToUser(file->fd, &file->pending, user);
+    file->pending.clear();
+  }
+  HoldBack(epoll);
 }
 
 void PodRunner::Container::CloseOutput(int fd) {

@@ -28,13 +28,21 @@ struct PodRunner::Container {
   Container(const ContainerSpec& container_spec, std::string log_dir, std::int64_t log_bytes);
   ~Container();
   /// Takes over the open files of the pod's annotations; they stay open over restarts.
-  void KeepUserFiles(int output_file, int error_file);
+  void KeepUserFiles(int new_output, int new_error);
   /// True while one of those files has not been opened yet.
   bool WantsUserFiles() const;
-  /// Writes output that came from `fd` to the log and to the user's file.
+  /// Writes output that came from `fd` to the log and to the user's file. What a pipe in the file's
+  /// place does not take is pending; HoldBack must follow.
   void Record(int fd, std::string_view data);
-  /// Writes a line of the supervisor where the container's standard error goes.
+  /// Writes a line of the supervisor where the container's standard error goes. HoldBack must
+  /// follow.
   void TellError(std::string_view line);
+  /// Writes what is pending for the user's file `fd`; false if it has no such file.
+  bool WriteOn(int fd);
+  /// Waits in `epoll` for the user's file instead of for output while something is pending.
+  void HoldBack(int epoll);
+  /// Writes what is pending at the container's end; drops it if nobody reads for a second.
+  void WriteRest(int epoll);
   void CloseOutput(int fd);
   bool failed() const { return exit_code != 0; }
   const char* StateName() const;
@@ -43,8 +51,13 @@ struct PodRunner::Container {
   const Credentials user;
   State state = State::kWaiting;
   pid_t pid = 0;
-  int output = -1, errors = -1;            // pipes being read
-  int user_output = -1, user_errors = -1;  // the user's files
+  int output = -1, errors = -1;  // pipes being read
+  struct UserFile {
+    int fd = -1;
+    std::string pending;
+    bool held = false;  // waited for in epoll, instead of the pipe
+  };
+  UserFile output_file, error_file;
   int exit_code = 0, signal = 0, restarts = 0;
   bool out_of_memory = false;         // the kernel killed a process of its last run (oom_kill)
   std::int64_t kills_before = 0;      // count of such kills when that run began

@@ -100,7 +100,9 @@ void PodRunner::TakeOrders() {
 void PodRunner::Tell(const std::string& line) {
   Container* script = Script();
   if (script == nullptr && !containers_.empty()) script = containers_.front().get();
-  if (script != nullptr && !line.empty()) script->TellError(line);
+  if (script == nullptr || line.empty()) return;
+  script->TellError(line);
+  script->HoldBack(epoll_);
 }
 
 // Suspending and resuming are signals to everything; the pod's own time stands still meanwhile.

@@ -428,10 +428,12 @@ void PodRunner::PumpOutput(int fd) {
   if (fd == agent_output_) return PumpAgent();
   char buffer[kPumpBytes];
   for (const auto& container : containers_) {
+    if (container->WriteOn(fd)) return container->HoldBack(epoll_);
     if (container->output != fd && container->errors != fd) continue;
     const ssize_t got = ::read(fd, buffer, sizeof buffer);
     if (got > 0) {
       container->Record(fd, {buffer, static_cast<std::size_t>(got)});
+      container->HoldBack(epoll_);
     } else if (got == 0 || (errno != EAGAIN && errno != EINTR)) {
       container->CloseOutput(fd);
     }
@@ -450,6 +452,7 @@ void PodRunner::DrainOutput(Container* container) {
     }
     container->CloseOutput(fd);
   }
+  container->WriteRest(epoll_);
 }
 
 bool PodRunner::AllMainsEnded() const {

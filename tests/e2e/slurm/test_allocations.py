@@ -1,6 +1,7 @@
 """srun and salloc outside a job, and what happens to jobs that run: clients that die, signals, limits, suspension, requeues, components."""
 import os
 import pty
+import select
 import signal
 import subprocess
 import time
@@ -270,6 +271,29 @@ echo second $?""")
         self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
         self.assertRegex(done.stderr, rf"^srun: error: Unable to confirm allocation for job {job}: (Access/permission denied|Invalid job id specified)\n")
         self.end(job)
+
+    def test_a_stopped_reader_of_the_errors_holds_up_the_job_alone(self):
+        path = f"{self.site.dir}/errors"
+        os.mkfifo(path)
+        reader = os.open(path, os.O_RDWR | os.O_NONBLOCK)
+        self.addCleanup(os.close, reader)
+        job = self.submit("echo begins; seq 100000 >&2; echo goes on; sleep 300", "-e", path)
+        self.until_told(job, "begins")
+        # As much as a pipe holds is there, nobody reads, and the job's supervisor still does what it is asked.
+        self.assertEqual(self.run_("srun", "--jobid", job, "echo", "entered")[0], "entered\n")
+        seen = b""
+        while not seen.endswith(b"100000\n"):
+            if select.select([reader], [], [], 30)[0]:
+                seen += os.read(reader, 1 << 16)
+            self.assertTrue(seen)
+        self.assertEqual(len(seen.splitlines()), 100000)
+        self.until_told(job, "goes on")
+        with self.assertRaises(BlockingIOError):
+            while True:
+                os.write(reader, b"x" * 4096)
+        since = time.monotonic()
+        self.end(job)
+        self.assertLess(time.monotonic() - since, 15)
 
     def test_jobs_of_one_number_of_two_daemons(self):
         other = slurm_site.Muster()
