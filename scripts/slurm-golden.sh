@@ -5,11 +5,12 @@
 #   scripts/slurm-golden.sh start DIR    installs what is missing, starts; a running one is left as it is
 #   scripts/slurm-golden.sh env DIR      prints shell lines that make the ordinary commands talk to it
 #   scripts/slurm-golden.sh stop DIR     ends the daemons that it started; DIR stays
+# SLURM_GOLDEN_LINES: further lines of slurm.conf (such as MaxJobCount=200000), taken when DIR is made.
 # Wanted: root, for only root may run jobs of several users. Another user gets a Slurm of his own, for his own jobs.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 
-usage() { sed -n '2,9s/^# \{0,1\}//p' "$0"; }
+usage() { sed -n '2,10s/^# \{0,1\}//p' "$0"; }
 case "${1:-}" in start|stop|env) ;; -h|--help) usage; exit 0 ;; *) usage >&2; exit 2 ;; esac
 [ $# -eq 2 ] || { usage >&2; exit 2; }
 [ "$1" != start ] || mkdir -p "$2"
@@ -99,6 +100,7 @@ NodeName=n1 NodeHostName=$machine NodeAddr=127.0.0.1 Port=$node1 Feature=fast,x8
 NodeName=n2 NodeHostName=$machine NodeAddr=127.0.0.1 Port=$node2 Feature=x86 Gres=gpu:a100:4
 PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE DefaultTime=60 State=UP
 PartitionName=short Nodes=ALL MaxTime=10 DefaultTime=5 MaxNodes=1 State=UP
+${SLURM_GOLDEN_LINES:-}
 CONF
   echo "Name=gpu Type=a100 Flags=nvidia_gpu_env File=$dir/dev/gpu[0-3]" >"$etc/gres.conf"
   cat >"$etc/slurmdbd.conf" <<CONF

@@ -10,9 +10,18 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <string_view>
 #include <vector>
 
 namespace muster::local {
+namespace {
+
+// A file that is not in place yet is told of as well (WriteWholeFile).
+bool IsTemporary(const inotify_event& event) {
+  return event.len > 0 && std::string_view(event.name).ends_with(".tmp");
+}
+
+}  // namespace
 
 EventLoop::EventLoop(std::size_t capacity) : tasks_(capacity) {}
 
@@ -112,7 +121,8 @@ void EventLoop::ReadChanges() {
     at += static_cast<ssize_t>(sizeof(inotify_event) + event->len);
     if ((event->mask & IN_Q_OVERFLOW) != 0) {
       on_overflow_();
-    } else if (std::find(changed.begin(), changed.end(), event->wd) == changed.end()) {
+    } else if (!IsTemporary(*event) &&
+               std::find(changed.begin(), changed.end(), event->wd) == changed.end()) {
       changed.push_back(event->wd);
     }
   }

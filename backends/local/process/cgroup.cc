@@ -83,9 +83,7 @@ std::vector<pid_t> ReadPids(const std::string& path) {
 
 // Removes a group and all below it; a group that still has processes stays.
 void RemoveGroups(const std::string& dir) {
-  for (const std::string& name : ListDirectory(dir)) {
-    if (IsDirectory(dir + "/" + name)) RemoveGroups(dir + "/" + name);
-  }
+  for (const std::string& name : ListDirectories(dir)) RemoveGroups(dir + "/" + name);
   ::rmdir(dir.c_str());
 }
 
@@ -282,8 +280,7 @@ std::vector<pid_t> PodCgroups::Processes(const std::string& name) const {
   if (mounts_.empty()) return pids;
   const std::string dir = Dir(mounts_.front(), name);
   pids = ReadPids(dir + "/cgroup.procs");
-  for (const std::string& below : ListDirectory(dir)) {
-    if (!IsDirectory(dir + "/" + below)) continue;
+  for (const std::string& below : ListDirectories(dir)) {
     for (const pid_t pid : ReadPids(dir + "/" + below + "/cgroup.procs")) pids.push_back(pid);
   }
   return pids;

@@ -28,15 +28,18 @@ bool WriteAll(int fd, std::string_view data) {
   return true;
 }
 
-// As rename. A file that is there is exchanged and then removed: renamed over it, ext4 would write
-// the new one's bytes to the disk at once, which nobody asks for and which the database's log then
-// waits for. Where files cannot be exchanged, and where there is none, it is a plain rename.
-bool PutInPlace(const char* temporary, const char* path) {
-  if (::renameat2(AT_FDCWD, temporary, AT_FDCWD, path, RENAME_EXCHANGE) == 0) {
-    ::unlink(temporary);
-    return true;
+std::vector<std::string> NamesIn(const std::string& path, bool directories_only) {
+  std::vector<std::string> names;
+  std::error_code error;
+  std::filesystem::directory_iterator walk(path, error);
+  while (!error && walk != std::filesystem::directory_iterator()) {
+    std::error_code unknown;
+    if (!directories_only || (walk->is_directory(unknown) && !walk->is_symlink(unknown)))
+      names.push_back(walk->path().filename().string());
+    walk.increment(error);
   }
-  return ::rename(temporary, path) == 0;
+  std::sort(names.begin(), names.end());
+  return names;
 }
 
 }  // namespace
@@ -72,7 +75,7 @@ Status WriteWholeFile(const std::string& path, std::string_view data, unsigned m
   const bool ok = ::fchmod(fd, mode) == 0 && WriteAll(fd, data);
   const int code = errno;
   ::close(fd);
-  if (!ok || !PutInPlace(temporary.c_str(), path.c_str())) {
+  if (!ok || ::rename(temporary.c_str(), path.c_str()) != 0) {
     const int why = ok ? errno : code;
     ::unlink(temporary.c_str());
     return SystemError("cannot write " + path, why);
@@ -102,17 +105,9 @@ Status RemoveTree(const std::string& path) {
   return Done{};
 }
 
-std::vector<std::string> ListDirectory(const std::string& path) {
-  std::vector<std::string> names;
-  std::error_code error;
-  std::filesystem::directory_iterator walk(path, error);
-  while (!error && walk != std::filesystem::directory_iterator()) {
-    names.push_back(walk->path().filename().string());
-    walk.increment(error);
-  }
-  std::sort(names.begin(), names.end());
-  return names;
-}
+std::vector<std::string> ListDirectory(const std::string& path) { return NamesIn(path, false); }
+
+std::vector<std::string> ListDirectories(const std::string& path) { return NamesIn(path, true); }
 
 bool PathExists(const std::string& path) {
   struct stat info {};

@@ -28,6 +28,9 @@ Status MakeDirectories(const std::string& path, unsigned mode = 0755);
 Status RemoveTree(const std::string& path);
 /// Names in a directory, sorted, without . and ..; empty if it cannot be read.
 std::vector<std::string> ListDirectory(const std::string& path);
+/// As ListDirectory, of the directories alone. Files are not asked about where the listing tells
+/// what they are; in a control group, asking costs more than all the rest.
+std::vector<std::string> ListDirectories(const std::string& path);
 bool PathExists(const std::string& path);
 bool IsDirectory(const std::string& path);
 
