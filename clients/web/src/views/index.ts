@@ -2,6 +2,7 @@
 import { job } from "./job";
 import { jobs } from "./jobs";
 import { me } from "./me";
+import { signedIn } from "./signed_in";
 import type { View } from "./view";
 
-export const views: readonly View[] = [jobs, job, me];
+export const views: readonly View[] = [jobs, job, me, signedIn];
