@@ -1,6 +1,5 @@
-// Handlers for administrators: quotas and member clusters. Each reads its query
-// parameters strictly, makes one call of SchedulerService and writes the result as JSON. Amounts
-// are Kubernetes quantities.
+// Handlers for administrators: member clusters. Each reads its query
+// parameters strictly, makes one call of SchedulerService and writes the result as JSON.
 #include "api/rest/handlers_admin.h"
 
 #include <utility>
@@ -8,30 +7,9 @@
 #include "api/rest/problem.h"
 #include "api/rest/query_reader.h"
 #include "schedd/base/limits.h"
-#include "schedd/base/quantity.h"
 
 namespace muster::rest {
 namespace {
-
-// Null: no limit.
-json::value LimitJson(const std::string& resource, const std::optional<std::int64_t>& limit) {
-  return limit ? json::value(FormatQuantity(resource, *limit)) : json::value(nullptr);
-}
-
-json::object QuotaJson(const api::QuotaView& view) {
-  const std::string& resource = view.key.resource;
-  return {{"clusterQueue", view.key.cluster_queue},
-          {"flavor", view.key.flavor},
-          {"resource", resource},
-          {"nominal", FormatQuantity(resource, view.quota.nominal)},
-          {"borrowingLimit", LimitJson(resource, view.quota.borrowing_limit)},
-          {"lendingLimit", LimitJson(resource, view.quota.lending_limit)},
-          {"used", FormatQuantity(resource, view.used)},
-          {"reserved", FormatQuantity(resource, view.reserved)},
-          {"borrowed", FormatQuantity(resource, view.borrowed)},
-          {"available", FormatQuantity(resource, view.available)},
-          {"etag", view.etag}};
-}
 
 // True after a request with parameters was refused: who adds dryRun must not get the change.
 bool ParametersRefused(const Request& request, const Responder& respond) {
@@ -64,18 +42,6 @@ Callback<std::size_t> Counted(const char* name, Responder respond) {
 }
 
 }  // namespace
-
-Response ListQuotas(ApiContext& api, const Caller& who, Request& request) {
-  const QueryReader query(request);
-  if (const Status known = query.Only({"clusterQueue"}); !known.ok())
-    return ErrorResponse(request, known.error());
-  const Result<std::vector<api::QuotaView>> quotas =
-      api.service.ListQuotas(who, query.Text("clusterQueue"));
-  if (!quotas.ok()) return ErrorResponse(request, quotas.error());
-  json::array items;
-  for (const api::QuotaView& quota : *quotas) items.push_back(QuotaJson(quota));
-  return JsonResponse(json::object{{"items", std::move(items)}});
-}
 
 // The facts as the service writes them, with their age.
 Response ClusterFacts(ApiContext& api, const Caller& who, Request& request) {

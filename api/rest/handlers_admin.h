@@ -1,4 +1,4 @@
-// Handlers for administrators: quotas and member clusters.
+// Handlers for administrators: member clusters.
 #pragma once
 
 #include "api/rest/api_context.h"
@@ -6,7 +6,6 @@
 
 namespace muster::rest {
 
-Response ListQuotas(ApiContext& api, const Caller& who, Request& request);
 Response ClusterFacts(ApiContext& api, const Caller& who, Request& request);
 /// Changes of a member cluster.
 void CordonCluster(ApiContext& api, const Caller& who, Request& request, Responder respond);

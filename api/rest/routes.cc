@@ -19,6 +19,7 @@
 #include "api/rest/handlers_members.h"
 #include "api/rest/handlers_nominate.h"
 #include "api/rest/handlers_page.h"
+#include "api/rest/handlers_quota.h"
 #include "api/rest/handlers_script.h"
 #include "api/rest/handlers_signals.h"
 #include "api/rest/handlers_simulate.h"
@@ -228,6 +229,7 @@ void AddJobs(Table& table) {
 void AddAdmin(Table& table) {
   table.Add("GET /v1/audit", 0, Run::kPool, ListAudit);
   table.Add("GET /v1/quotas", 0, Run::kPool, ListQuotas);
+  table.Add("POST /v1/quotas", kOptions, Run::kPool, EditQuota);
   table.Add("POST /v1/memberclusters", kManifest, Run::kPool, AddCluster);
   table.Add("DELETE /v1/memberclusters/{name}", kOptions, Run::kPool, RemoveCluster);
   table.Add("GET /v1/memberclusters/{name}/facts", 0, Run::kPool, ClusterFacts);

@@ -97,6 +97,8 @@ ROUTES = {
     "GET /v1/accounting": [("/v1/accounting?namespace=team-a", None, None)],
     "POST /v1/tokens": [("/v1/tokens" + DRY, {"ttl": 60}, None), ("/v1/tokens" + DRY, {"user": "zoe", "ttl": 60}, ROOTS)],
     "GET /v1/audit": [("/v1/audit", None, None)],
+    "POST /v1/quotas": [("/v1/quotas" + DRY, {"clusterQueue": queue, "flavor": "default", "resource": "cpu", "nominal": "2"}, queue)
+                        for queue in ("team-a", "team-b")],
     "GET /v1/quotas": [("/v1/quotas?clusterQueue=team-a", None, "team-a"), ("/v1/quotas?clusterQueue=team-b", None, "team-b")],
     "POST /v1/memberclusters": [("/v1/memberclusters", {"name": "away", "kubeconfig": "none"}, None)],
     "DELETE /v1/memberclusters/{name}": [("/v1/memberclusters/east", None, None)],

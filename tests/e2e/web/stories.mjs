@@ -61,7 +61,7 @@ async function until(what, check) {
 
 const stories = {
   async "jobs are filtered, sorted, searched and counted, and the address says how"() {
-    const page = await visit("/ui/");
+    const page = await visit("/ui/jobs");
     await page.getByText("11 jobs").waitFor();
     await page.getByLabel("Search").fill("waiting");
     await page.getByText("6 jobs").waitFor();

@@ -1,0 +1,170 @@
+// Home: what runs and waits of mine, what needs me, and what changed since yesterday.
+import { useSignal } from "@preact/signals";
+import { Link } from "../app/router";
+import { call } from "../api/client";
+import { may, me } from "../api/rights";
+import { useData } from "../live/data";
+import { adviceOf, changesSince, countsText, type Change, type Mine } from "../model/home";
+import { Command, shellWord } from "../parts/command";
+import { Sentence, SmallTable } from "../parts/sentence";
+import { Empty, Failure, Loaded, State } from "../parts/states";
+import { Duration, Time } from "../parts/time";
+import type { View } from "./view";
+import "../style/views.css";
+
+const dayMs = 86_400_000;
+const atMost = 2_000;
+const shownFirst = 30;
+const fields = "id,name,namespace,queue,state,reason,message,submitTime,admitTime,startTime,endTime";
+
+const JobName = (props: { job: Mine }) => (
+  <Link to={`/jobs/${props.job.id}`}>
+    {props.job.id} {props.job.namespace}/{props.job.name}
+  </Link>
+);
+
+function Needs(props: { jobs: readonly Mine[]; shown: { value: number } }) {
+  const rows = props.jobs.map((job) => [job, adviceOf(job)] as const).filter(([, advice]) => advice !== "");
+  if (rows.length === 0) return null;
+  return (
+    <>
+      <h2>Needs you</h2>
+      <ul class="plain">
+        {rows.slice(0, props.shown.value).map(([job, advice]) => (
+          <li key={job.id} class={`card ${job.state === "Failed" ? "bad" : "warn"}`}>
+            <JobName job={job} /> <State state={job.state} /> {advice}
+            {job.message !== "" && <div class="note">{job.message}</div>}
+          </li>
+        ))}
+      </ul>
+      {rows.length > props.shown.value && (
+        <button type="button" onClick={() => (props.shown.value += 200)}>
+          Show more of {rows.length}
+        </button>
+      )}
+    </>
+  );
+}
+
+// What an administrator should know of the daemon; who may not read it sees nothing here.
+function Daemon() {
+  const allowed = may({ verb: "list", group: "cluster.kubernetes-fleet.io", resource: "memberclusters" }).value;
+  const status = useData("home-status", () => call("status"), { gap: 10_000 });
+  const warnings = status.value.value?.warnings ?? [];
+  if (allowed !== true || warnings.length === 0) return null;
+  return (
+    <>
+      <h2>The daemon warns</h2>
+      <ul class="plain">
+        {warnings.map((one) => (
+          <li key={one.type} class="card warn">
+            <b>{one.type}</b>: {one.message}
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}
+
+const whatSign: Record<Change["what"], string> = {
+  submitted: "+", admitted: "◔", started: "▶", succeeded: "✓", failed: "✕", "was cancelled": "⊘", ended: "•",
+};
+
+function Mines(props: { user: string }) {
+  const shown = useSignal(shownFirst);
+  const changed = useSignal(shownFirst);
+  const jobs = useData(
+    `home ${props.user}`,
+    async () => {
+      const since = new Date(Date.now() - dayMs).toISOString();
+      const answer = await call("listJobs", {}, { user: props.user, since, limit: atMost, fields });
+      return { items: answer.items as Mine[], more: answer.next_page_token !== "" };
+    },
+    { on: (event) => event.job !== 0, gap: 2_000 },
+  );
+  return (
+    <Loaded data={jobs.value} again={jobs.again}>
+      {({ items, more }) => {
+        const open = items.filter((job) => job.endTime === null);
+        const changes = changesSince(items, Date.now() - dayMs);
+        const count = (what: Change["what"]) => changes.filter((one) => one.what === what).length;
+        const failed = count("failed");
+        if (items.length === 0) {
+          return (
+            <Empty>
+              <p>You have no jobs, and none ended since yesterday.</p>
+              <p>
+                <Link to="/submit">Submit one</Link>, or look at <Link to="/jobs">the jobs of everybody</Link>.
+              </p>
+            </Empty>
+          );
+        }
+        return (
+          <>
+            <Sentence tone={failed > 0 ? "bad" : "good"}>
+              {open.length === 0 ? "None of your jobs is open" : `Of your jobs ${countsText(open)}`}. Since yesterday {count("succeeded")} succeeded,{" "}
+              {failed} failed, {count("was cancelled")} {count("was cancelled") === 1 ? "was" : "were"} cancelled.
+            </Sentence>
+            {more && <p class="note">These are the first {atMost} of your jobs. <Link to={`/jobs?user=${encodeURIComponent(props.user)}`}>See all of them.</Link></p>}
+            <Needs jobs={items} shown={shown} />
+            <h2>Mine</h2>
+            {open.length === 0 ? (
+              <p>
+                Nothing runs or waits. <Link to="/submit">Submit a job.</Link>
+              </p>
+            ) : (
+              <SmallTable
+                label="My open jobs"
+                head={["job", "state", "for", "why"]}
+                rows={open.slice(0, shown.value).map((job) => [<JobName job={job} />, <State state={job.state} />, <Duration from={job.startTime ?? job.submitTime} />, job.message || job.reason])}
+              />
+            )}
+            {open.length > shown.value && (
+              <p>
+                <Link to={`/jobs?user=${encodeURIComponent(props.user)}`}>All {open.length} of them</Link>
+              </p>
+            )}
+            <h2>Since yesterday</h2>
+            {changes.length === 0 && <p>Nothing changed.</p>}
+            {changes.length > 0 && (
+              <SmallTable
+                label="Changes since yesterday"
+                head={["when", "job", "what"]}
+                rows={changes.slice(0, changed.value).map((one) => [
+                  <Time at={one.at} />,
+                  <JobName job={one.job} />,
+                  <span>
+                    <span aria-hidden="true">{whatSign[one.what]} </span>
+                    {one.what}
+                    {one.what === "failed" && one.job.message !== "" ? `: ${one.job.message}` : ""}
+                  </span>,
+                ])}
+              />
+            )}
+            {changes.length > changed.value && (
+              <button type="button" onClick={() => (changed.value += 200)}>
+                Show more of {changes.length}
+              </button>
+            )}
+            <p>
+              <Command text={`muster get jobs -A --user ${shellWord(props.user)}`} />
+            </p>
+          </>
+        );
+      }}
+    </Loaded>
+  );
+}
+
+function Home() {
+  const user = me.value?.user;
+  return (
+    <>
+      <h1>{user === undefined ? "Home" : `Home of ${user}`}</h1>
+      {user === undefined ? <Failure text="The daemon has not said who you are. Sign in to see your jobs." /> : <Mines user={user} />}
+      <Daemon />
+    </>
+  );
+}
+
+export const home: View = { path: "/home", title: () => "Home", menu: "Home", key: "h", show: Home };

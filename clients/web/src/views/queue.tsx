@@ -1,0 +1,323 @@
+// One ClusterQueue: its quotas and their edit, its order with positions, and who holds its quota.
+import { useSignal, type Signal } from "@preact/signals";
+import { Link } from "../app/router";
+import { call, sentence } from "../api/client";
+import { may } from "../api/rights";
+import type { Quota } from "../api/types";
+import { useData } from "../live/data";
+import { readable } from "../model/quantity";
+import { heldBy, type ClusterQueue, type Holder } from "../model/queues";
+import { Command, shellWord } from "../parts/command";
+import { Dialog } from "../parts/dialog";
+import { Check, Field, Form } from "../parts/form";
+import { getObject, kueueGroup, listObjects } from "../parts/objects";
+import { QuotaBars } from "../parts/quota_bars";
+import { Facts, Sentence, SmallTable } from "../parts/sentence";
+import { Failure, Loaded, State } from "../parts/states";
+import { Duration, Time } from "../parts/time";
+import { concernsQueues, readHolders, type LocalQueue } from "./queue_data";
+import type { View, ViewProps } from "./view";
+import "../style/views.css";
+
+type Mention = { id: number; namespace: string; name: string; state: string; priority: number };
+interface Waiting extends Mention {
+  position: number;
+  summary: string;
+  submitTime: string;
+  user: string;
+}
+
+// Positions are the daemon's own, one question for each job, so only the first ones are asked for.
+const askedAtMost = 20;
+
+const JobLink = (props: { job: { id: number; namespace: string; name: string } }) => (
+  <Link to={`/jobs/${props.job.id}`}>
+    {props.job.id} {props.job.namespace}/{props.job.name}
+  </Link>
+);
+
+async function readOrder(queue: string): Promise<{ waiting: Waiting[]; total: number; most: boolean }> {
+  const atMost = 5_000;
+  const answer = await call("listJobs", {}, { state: "Pending", fields: "id,name,namespace,user,clusterQueue,priority,state,submitTime", limit: atMost });
+  const mine = answer.items.filter((job) => job.clusterQueue === queue);
+  const likely = [...mine].sort((a, b) => b.priority - a.priority || a.submitTime.localeCompare(b.submitTime) || a.id - b.id).slice(0, askedAtMost);
+  const waiting = await Promise.all(
+    likely.map(async (job) => {
+      try {
+        const why = await call("explainJob", { id: job.id });
+        return { ...job, position: why.state === "Pending" ? why.position : -1, summary: why.summary };
+      } catch (error) {
+        // It may have ended, or be hidden, since the list was read.
+        return { ...job, position: 0, summary: sentence(error) };
+      }
+    }),
+  );
+  const order = (one: Waiting) => (one.position === 0 ? Infinity : one.position);
+  return { waiting: waiting.filter((one) => one.position >= 0).sort((a, b) => order(a) - order(b)), total: mine.length, most: answer.next_page_token !== "" };
+}
+
+function Order(props: { queue: string }) {
+  const data = useData(`order ${props.queue}`, () => readOrder(props.queue), { on: (event) => event.job !== 0, gap: 5_000 });
+  return (
+    <Loaded data={data.value} again={data.again}>
+      {({ waiting, total, most }) =>
+        waiting.length === 0 ? (
+          <p>No job that you may see waits here.</p>
+        ) : (
+          <>
+            <SmallTable
+              label="Jobs that wait, in order"
+              head={["position", "job", "user", "priority", "waits", "why"]}
+              rows={waiting.map((job) => [
+                <span class="num">{job.position === 0 ? "not tried now" : job.position}</span>,
+                <JobLink job={job} />,
+                job.user,
+                <span class="num">{job.priority}</span>,
+                <Duration from={job.submitTime} />,
+                job.summary,
+              ])}
+            />
+            {total > waiting.length && (
+              <p class="note">
+                {waiting.length} of {total}
+                {most ? " or more" : ""} that wait; the others are behind these by priority and age. A job's own page has its position.
+              </p>
+            )}
+          </>
+        )
+      }
+    </Loaded>
+  );
+}
+
+interface Effect {
+  quota: Quota;
+  wouldAdmit: Mention[];
+  wouldPreempt: Mention[];
+}
+
+function Jobs(props: { title: string; none: string; jobs: readonly Mention[] }) {
+  if (props.jobs.length === 0) return <p>{props.none}</p>;
+  return (
+    <>
+      <h3>{props.title}</h3>
+      <ul class="plain">
+        {props.jobs.slice(0, 50).map((job) => (
+          <li key={job.id}>
+            {job.id} {job.namespace}/{job.name} <State state={job.state} /> <span class="note">priority {job.priority}</span>
+          </li>
+        ))}
+      </ul>
+      {props.jobs.length > 50 && <p class="note">and {props.jobs.length - 50} more</p>}
+    </>
+  );
+}
+
+function Limit(props: { label: string; value: Signal<string>; on: Signal<boolean>; touched: () => void }) {
+  return (
+    <div class="row">
+      <Check
+        label={props.label}
+        on={props.on.value}
+        set={(on) => {
+          props.on.value = on;
+          props.touched();
+        }}
+      />
+      {props.on.value && (
+        <Field
+          label={`${props.label}: amount`}
+          value={props.value.value}
+          required
+          set={(text) => {
+            props.value.value = text;
+            props.touched();
+          }}
+        />
+      )}
+    </div>
+  );
+}
+
+// The edit of one quota: what it would do is shown before it can be saved.
+function Edit(props: { quota: Quota; close: () => void; saved: () => void }) {
+  const { quota } = props;
+  const nominal = useSignal(quota.nominal);
+  const borrowing = useSignal(quota.borrowingLimit ?? "0");
+  const limitsBorrowing = useSignal(quota.borrowingLimit !== null);
+  const lending = useSignal(quota.lendingLimit ?? "0");
+  const limitsLending = useSignal(quota.lendingLimit !== null);
+  const effect = useSignal<Effect | null>(null);
+  const touched = () => (effect.value = null);
+  const { clusterQueue, flavor, resource, etag } = quota;
+  const borrowingLimit = limitsBorrowing.value ? borrowing.value.trim() : null;
+  const lendingLimit = limitsLending.value ? lending.value.trim() : null;
+  const send = async () => {
+    const body = { clusterQueue, flavor, resource, etag, nominal: nominal.value.trim(), borrowingLimit, lendingLimit };
+    if (effect.value === null) {
+      effect.value = (await call("editQuota", {}, { dryRun: true }, { body })) as unknown as Effect;
+      return;
+    }
+    await call("editQuota", {}, {}, { body });
+    props.saved();
+    props.close();
+  };
+  const command = ["muster quota set", clusterQueue, flavor, resource, "--nominal", nominal.value.trim(), "--borrowing-limit", borrowingLimit ?? "none", "--lending-limit", lendingLimit ?? "none"]
+    .map((word, i) => (i === 0 ? word : shellWord(word)))
+    .join(" ");
+  const seen = effect.value;
+  return (
+    <Dialog title={`Quota of ${clusterQueue}: ${resource} of ${flavor}`} close={props.close}>
+      <Form action={seen === null ? "Show what it would do" : "Save"} send={send}>
+        <Field
+          label="Nominal quota"
+          value={nominal.value}
+          required
+          hint={`now ${quota.nominal}; ${quota.used} used`}
+          set={(text) => {
+            nominal.value = text;
+            touched();
+          }}
+        />
+        <Limit label="Limit what it may borrow" value={borrowing} on={limitsBorrowing} touched={touched} />
+        <Limit label="Limit what it lends" value={lending} on={limitsLending} touched={touched} />
+        {seen !== null && (
+          <div class="answer" role="status">
+            <Jobs title={`It would admit ${seen.wouldAdmit.length}`} none="It would admit no job." jobs={seen.wouldAdmit} />
+            <Jobs title={`It would preempt ${seen.wouldPreempt.length}`} none="It would preempt no job." jobs={seen.wouldPreempt} />
+            <p class="note">
+              After it: {readable(seen.quota.used, resource)} used, {readable(seen.quota.borrowed, resource)} borrowed, {readable(seen.quota.available, resource)} available. Jobs that you may not see are not
+              listed.
+            </p>
+          </div>
+        )}
+      </Form>
+      <p>
+        <Command text={command} />
+      </p>
+    </Dialog>
+  );
+}
+
+interface QueuePage {
+  queue: ClusterQueue;
+  quotas: Quota[];
+  all: Quota[];
+  holders: Array<Holder & { state: string; startTime: string | null; priority: number; cluster: string }>;
+  locals: LocalQueue[];
+}
+
+async function readPage(name: string): Promise<QueuePage> {
+  const [queue, all, holders, locals] = await Promise.all([
+    getObject<ClusterQueue>("kueue", "clusterqueues", name),
+    call("listQuotas").then((answer) => answer.items),
+    readHolders(),
+    listObjects<LocalQueue>("kueue", "localqueues").catch(() => []),
+  ]);
+  return {
+    queue,
+    all,
+    quotas: all.filter((quota) => quota.clusterQueue === name),
+    holders: (holders as QueuePage["holders"]).filter((job) => job.clusterQueue === name),
+    locals: locals.filter((one) => one.spec?.clusterQueue === name),
+  };
+}
+
+function Quotas(props: { page: QueuePage; again: () => void; name: string }) {
+  const edited = useSignal<Quota | null>(null);
+  const mayEdit = may({ verb: "update", group: kueueGroup, resource: "clusterqueues" }).value === true;
+  return (
+    <>
+      <QuotaBars quotas={props.page.quotas} all={props.page.all} holders={props.page.holders} />
+      <SmallTable
+        label="Quotas"
+        head={["flavor", "resource", "nominal", "may borrow", "lends at most", "used", "borrowed", "available", ...(mayEdit ? ["edit"] : [])]}
+        rows={props.page.quotas.map((quota) => [
+          quota.flavor,
+          quota.resource,
+          quota.nominal,
+          quota.borrowingLimit ?? "no limit",
+          quota.lendingLimit ?? "no limit",
+          quota.used,
+          quota.borrowed,
+          quota.available,
+          ...(mayEdit
+            ? [
+                <button type="button" aria-label={`Edit ${quota.resource} of ${quota.flavor}`} onClick={() => (edited.value = quota)}>
+                  Edit
+                </button>,
+              ]
+            : []),
+        ])}
+      />
+      {edited.value && <Edit quota={edited.value} close={() => (edited.value = null)} saved={props.again} />}
+    </>
+  );
+}
+
+function Queue({ params }: ViewProps) {
+  const name = params.name ?? "";
+  const data = useData(`queue ${name}`, () => readPage(name), { on: concernsQueues, gap: 2_000 });
+  return (
+    <>
+      <p>
+        <Link to="/queues">Queues</Link>
+      </p>
+      <h1>Queue {name}</h1>
+      <Loaded data={data.value} again={data.again}>
+        {(page) => {
+          const { spec, status } = page.queue;
+          const active = status?.conditions?.find((one) => one.type === "Active");
+          const borrows = page.quotas.filter((quota) => quota.borrowed !== "0").map((quota) => `${readable(quota.borrowed, quota.resource)} ${quota.resource}`);
+          return (
+            <>
+              <Sentence tone={active && active.status !== "True" ? "bad" : borrows.length > 0 ? "wait" : "good"}>
+                {active && active.status !== "True" ? `It is not active: ${active.message}. ` : ""}
+                {status?.pendingWorkloads ?? 0} wait, {status?.admittedWorkloads ?? 0} are admitted; {borrows.length === 0 ? "it borrows nothing" : `it borrows ${borrows.join(", ")}`}.
+              </Sentence>
+              <Facts
+                rows={[
+                  ["cohort", spec?.cohort ?? "none"],
+                  ["order", spec?.queueingStrategy ?? "BestEffortFIFO"],
+                  status?.fairSharing?.weightedShare !== undefined ? ["weighted share", <span class="num">{status.fairSharing.weightedShare}</span>] : null,
+                  spec?.fairSharing?.weight !== undefined ? ["weight", spec.fairSharing.weight] : null,
+                  spec?.stopPolicy !== undefined && spec.stopPolicy !== "None" ? ["stopped", spec.stopPolicy] : null,
+                  ["fed by", page.locals.length === 0 ? "no local queue that you may see" : page.locals.map((one) => `${one.metadata.namespace}/${one.metadata.name}`).join(", ")],
+                  ["command", <Command text={`muster describe clusterqueues ${shellWord(name)}`} />],
+                ]}
+              />
+              <h2>Quota</h2>
+              {page.quotas.length === 0 ? <Failure text="It has no quota, so it admits nothing. Add resourceGroups to its manifest." /> : <Quotas page={page} again={data.again} name={name} />}
+              <h2>The order</h2>
+              <Order queue={name} />
+              <h2>Who holds its quota</h2>
+              {page.holders.length === 0 ? (
+                <p>No job that you may see.</p>
+              ) : (
+                <SmallTable
+                  label="Jobs that hold quota"
+                  head={["job", "user", "state", "member", "admitted", "holds"]}
+                  rows={page.holders.slice(0, 200).map((job) => [
+                    <JobLink job={job} />,
+                    job.user,
+                    <State state={job.state} />,
+                    job.cluster,
+                    <Time at={job.admitTime} />,
+                    page.quotas
+                      .map((quota) => [heldBy(job, quota.flavor, quota.resource), quota] as const)
+                      .filter(([amount]) => amount > 0)
+                      .map(([amount, quota]) => `${readable(String(amount), quota.resource)} ${quota.resource}`)
+                      .join(", "),
+                  ])}
+                />
+              )}
+              {page.holders.length > 200 && <p class="note">The first 200 of {page.holders.length}.</p>}
+            </>
+          );
+        }}
+      </Loaded>
+    </>
+  );
+}
+
+export const queue: View = { path: "/queues/:name", title: (params) => `Queue ${params.name}`, show: Queue };

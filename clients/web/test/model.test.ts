@@ -1,0 +1,164 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { begins, groups, percentile, useSeries, waitOf, waitSeries, withLive, type Accounted } from "../src/model/history";
+import { adviceOf, changesSince, countsText, type Mine } from "../src/model/home";
+import { amountOf, amountText, readable } from "../src/model/quantity";
+import { barOf, borrowsSince, cohortTree, lendersOf, type ClusterQueue, type Cohort } from "../src/model/queues";
+import { kindOf } from "../src/model/script";
+import { documentsOf, heldCurve, together } from "../src/model/simulation";
+
+test("quantities become numbers and back", () => {
+  assert.equal(amountOf("1200m"), 1.2);
+  assert.equal(amountOf("64Gi"), 64 * 2 ** 30);
+  assert.equal(amountOf("10k"), 10_000);
+  assert.equal(amountOf("1e3"), 1000);
+  assert.equal(amountOf("<b>"), 0);
+  assert.equal(amountOf(null), 0);
+  assert.equal(amountText(1.2, "cpu"), "1.2");
+  assert.equal(readable("130304Mi", "memory"), "127 Gi");
+  assert.equal(amountText(0, "memory"), "0");
+});
+
+const queue = (name: string, cohort = ""): ClusterQueue => ({ metadata: { name }, spec: { cohort } });
+const cohort = (name: string, parent?: string): Cohort => ({ metadata: { name }, spec: parent === undefined ? {} : { parent } });
+
+test("the cohort tree has every queue once, also below cohorts that are not declared", () => {
+  const tree = cohortTree([queue("b", "campus"), queue("a", "campus"), queue("alone"), queue("x", "undeclared")], [cohort("campus", "university"), cohort("university")]);
+  assert.deepEqual(tree.map((node) => node.name), ["undeclared", "university", ""]);
+  const university = tree[1]!;
+  assert.equal(university.total, 2);
+  assert.deepEqual(university.children[0]!.queues.map((one) => one.metadata.name), ["a", "b"]);
+  assert.equal(tree[2]!.queues[0]!.metadata.name, "alone");
+});
+
+test("a cycle of cohorts is cut", () => {
+  const tree = cohortTree([queue("q", "a")], [cohort("a", "b"), cohort("b", "a")]);
+  assert.deepEqual(tree.map((node) => node.name), ["a", "b"]);
+  assert.equal(tree.reduce((sum, node) => sum + node.total, 0), 1);
+});
+
+const quota = (more: object) => ({
+  clusterQueue: "vision", flavor: "standard", resource: "nvidia.com/gpu", nominal: "8", borrowingLimit: null, lendingLimit: null,
+  used: "0", reserved: "0", borrowed: "0", available: "8", etag: "1", ...more,
+});
+
+test("the parts of a quota's bar do not overlap", () => {
+  const borrows = barOf(quota({ used: "12", reserved: "13", borrowed: "4", available: "3", borrowingLimit: "8" }));
+  assert.deepEqual(
+    [borrows.own, borrows.borrowed, borrows.reserved, borrows.lent, borrows.free].map((one) => one.value),
+    [8, 4, 1, 0, 0],
+  );
+  assert.equal(borrows.most!.value, 16);
+  assert.equal(borrows.max, 16);
+  const lends = barOf(quota({ used: "1", reserved: "1", available: "3", lendingLimit: "6" }));
+  assert.deepEqual([lends.own.value, lends.lent.value, lends.free.value, lends.kept!.value], [1, 4, 3, 2]);
+  assert.deepEqual(lendersOf([quota({ used: "1", reserved: "1", available: "3" })], "standard", "nvidia.com/gpu").map((one) => one.lent.text), ["4"]);
+  assert.deepEqual(lendersOf([quota({})], "standard", "cpu"), []);
+});
+
+test("a queue borrows since the admission that went beyond its own quota", () => {
+  const job = (id: number, admitTime: string, count: number) => ({
+    id, name: `j${id}`, namespace: "n", user: "ann", clusterQueue: "vision", admitTime,
+    podSets: [{ count, flavors: { "nvidia.com/gpu": "standard" }, requests: { "nvidia.com/gpu": "2" } }],
+  });
+  const jobs = [job(3, "2026-01-03T00:00:00Z", 1), job(1, "2026-01-01T00:00:00Z", 3), job(2, "2026-01-02T00:00:00Z", 2)];
+  assert.equal(borrowsSince(jobs, "vision", quota({})), "2026-01-02T00:00:00Z");
+  assert.equal(borrowsSince(jobs, "vision", quota({ nominal: "12" })), "");
+  assert.equal(borrowsSince(jobs, "speech", quota({ nominal: "0" })), "");
+});
+
+test("percentiles are of the nearest rank", () => {
+  assert.equal(percentile([], 50), null);
+  assert.equal(percentile([3, 1, 2, 4], 50), 2);
+  assert.equal(percentile([1, 2, 3, 4], 95), 4);
+  assert.equal(percentile([7], 5), 7);
+});
+
+const at = (s: number) => new Date(s * 1000).toISOString();
+const row = (submit: number, admit: number | null, start: number | null, end: number | null, more: Partial<Accounted["job"]> = {}): Accounted => ({
+  job: { id: submit, user: "ann", namespace: "n", clusterQueue: "q", state: "Succeeded", submitTime: at(submit), startTime: start === null ? null : at(start), endTime: end === null ? null : at(end), ...more },
+  attempts: admit === null ? [] : [{ admitTime: at(admit), startTime: start === null ? null : at(start), endTime: end === null ? null : at(end), usage: { cpu: "2" } }],
+});
+const window = { from: 0, to: 100_000, buckets: 10 };
+
+test("waits go into the bucket of the start", () => {
+  const rows = [row(1, 5, 11, 20), row(2, 3, 15, 30), row(50, null, null, null)];
+  assert.equal(waitOf(rows[0]!), 10);
+  assert.equal(waitOf(rows[2]!), null);
+  const series = waitSeries(rows, window);
+  assert.deepEqual(series.starts, [0, 2, 0, 0, 0, 0, 0, 0, 0, 0]);
+  assert.equal(series.p50[1], 10);
+  assert.equal(series.p95[1], 13);
+  assert.equal(series.p50[0], null);
+  assert.deepEqual(begins(window).slice(0, 3), [0, 10, 20]);
+});
+
+test("use is the mean of a bucket, from admission to end", () => {
+  const use = useSeries([row(1, 5, 11, 20), row(60, 85, 86, null)], "cpu", window);
+  assert.deepEqual(use, [1, 2, 0, 0, 0, 0, 0, 0, 1, 2]);
+  assert.deepEqual(useSeries([row(1, 5, 6, 7)], "memory", window), new Array(10).fill(0));
+});
+
+test("an attempt that runs counts with what its pods ask for", () => {
+  const runs = { ...row(1, null, null, null, { state: "Running", admitTime: at(40), startTime: at(41), podSets: [{ count: 3, requests: { cpu: "500m" } }] }) };
+  assert.deepEqual(useSeries([withLive(runs)], "cpu", window), [0, 0, 0, 0, 1.5, 1.5, 1.5, 1.5, 1.5, 1.5]);
+  const ended = row(1, 5, 6, 7);
+  assert.equal(withLive(ended), ended);
+  assert.equal(withLive(withLive(runs)).attempts.length, 1);
+});
+
+test("groups have the most use first", () => {
+  const found = groups([row(1, 0, 1, 36), row(2, 0, 2, 72, { user: "bob", state: "Failed" })], "user", "cpu", window);
+  assert.deepEqual(found.map((one) => [one.name, one.jobs, one.failed]), [["bob", 1, 1], ["ann", 1, 0]]);
+  assert.equal(Math.round(found[0]!.hours * 1000), 40);
+});
+
+test("what was pasted is told apart", () => {
+  assert.equal(kindOf("  "), "nothing");
+  assert.equal(kindOf("#!/bin/sh\n---\n"), "script");
+  assert.equal(kindOf("kind: Job\n"), "manifest");
+  assert.equal(kindOf("# one\n---\nkind: Job\n"), "manifest");
+  assert.equal(kindOf("kind: Job\n---\nkind: Job\n"), "manifests");
+  assert.equal(kindOf('[{"kind":"Job"}]'), "manifests");
+  assert.equal(kindOf("kind: List\nitems:\n- kind: Job\n"), "manifests");
+});
+
+const mine = (more: Partial<Mine>): Mine => ({
+  id: 1, name: "train", namespace: "n", state: "Pending", reason: "WaitingForQuota", message: "", submitTime: at(10), admitTime: null, startTime: null, endTime: null, ...more,
+});
+
+test("advice comes from the state and the reason", () => {
+  assert.equal(adviceOf(mine({})), "");
+  assert.match(adviceOf(mine({ reason: "ExceedsMaxQuota" })), /Ask for less/);
+  assert.match(adviceOf(mine({ state: "Held", reason: "HeldByUser" })), /Release/);
+  assert.match(adviceOf(mine({ state: "Failed", reason: "Failed" })), /log/);
+  assert.equal(adviceOf(mine({ state: "Running", reason: "HeldByUser" })), "");
+});
+
+test("the latest change of each job", () => {
+  const changes = changesSince([mine({}), mine({ id: 2, state: "Succeeded", admitTime: at(12), startTime: at(12), endTime: at(20) }), mine({ id: 3, submitTime: at(1) })], 5_000);
+  assert.deepEqual(changes.map((one) => [one.job.id, one.what]), [[2, "succeeded"], [1, "submitted"]]);
+  assert.equal(countsText([mine({}), mine({ state: "Running" }), mine({ state: "Running" })]), "2 run, 1 waits");
+});
+
+test("accounting becomes documents that keep amounts, arrival and run time", () => {
+  const one = row(10, 12, 14, 20);
+  const played = { ...one, job: { ...one.job, name: "train", queue: "gpu", kind: "JobSet", podSets: [{ name: "a", count: 1, requests: { cpu: "1" } }, { name: "b", count: 3, requests: { cpu: "500m", memory: "1Ki" } }] } };
+  const { documents, left } = documentsOf([played, { ...played, attempts: [] }], 0, 100_000);
+  assert.equal(left, 1);
+  const document = documents[0] as any;
+  assert.equal(document.metadata.annotations["muster.io/arrival"], "10000ms");
+  assert.equal(document.metadata.annotations["muster.io/run-time"], "6000ms");
+  assert.equal(document.spec.parallelism, 4);
+  assert.deepEqual(document.spec.template.spec.containers[0].resources.requests, { cpu: "625m", memory: "768" });
+});
+
+test("decisions become a curve of what is held", () => {
+  const decision = (time: number, what: string, job: string, amount?: string) => ({
+    at: time, decision: what, job, clusterQueue: "q", ...(amount ? { held: [{ flavor: "f", resource: "cpu", amount }] } : {}),
+  });
+  const curve = heldCurve([decision(1, "Admitted", "a", "3"), decision(1, "Admitted", "b", "2"), decision(4, "Preempted", "b"), decision(4, "Requeued", "b"), decision(9, "Finished", "a")], "cpu", "");
+  assert.deepEqual(curve, [[1, 5], [4, 3], [9, 0]]);
+  assert.deepEqual(heldCurve([decision(1, "Admitted", "a", "3")], "cpu", "other"), [[1, 0]]);
+  assert.deepEqual(together([[0, 0], [2, 5]], [[0, 1], [3, 4]]), [[0, 2, 3], [0, 5, 5], [1, 1, 4]]);
+});
