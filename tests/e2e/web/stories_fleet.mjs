@@ -168,7 +168,7 @@ const stories = {
     await page.getByRole("alert").getByText(/none/).waitFor();
     await change.fill(`clusterqueue/team-vision:standard/${gpu}=1\nclusterqueue/team-vision:standard/${gpu}.borrowingLimit=1`);
     await page.getByRole("button", { name: "Play" }).click();
-    await page.getByText(/With the change jobs wait/).waitFor();
+    await page.getByText(/With the change jobs that start wait .*; 1 never start instead of 0/).waitFor();
     const name = await page.getByRole("img", { name: /gpu held/ }).getAttribute("aria-label");
     assert.match(name, /as it is: at most 1\d.*with the change: at most 2/, name);
     forgiveRefusals();
@@ -282,7 +282,7 @@ const edit = async (page) => {
 };
 const play = async (page) => {
   await page.getByRole("button", { name: "Play" }).click();
-  await page.getByText(/With the change jobs wait/).waitFor();
+  await page.getByText(/With the change jobs that start/).waitFor();
   await page.waitForTimeout(300);
 };
 const check = async (page) => {
