@@ -54,6 +54,7 @@ inline constexpr AccessRule kAccessRules[] = {
     {"GET /ui/{view}", Verb::kGet, "page", AccessScope::kPublic},
     {"GET /ui/{view}/{item}", Verb::kGet, "page", AccessScope::kPublic},
     {"GET /ui/{view}/{item}/{part}", Verb::kGet, "page", AccessScope::kPublic},
+    {"GET /ui/providers", Verb::kGet, "page", AccessScope::kPublic},
     {"GET /ui/assets/{file}", Verb::kGet, "page", AccessScope::kPublic},
     {"GET /", Verb::kGet, "paths", AccessScope::kPath},
     {"GET /metrics", Verb::kGet, "metrics", AccessScope::kPath},

@@ -37,6 +37,8 @@ struct ApiContext {
   std::function<std::string()> write_problem;
   std::vector<std::string> accepted;                          // RestOptions::accepted
   std::function<std::vector<std::string>()> access_problems;  // RestOptions::access_problems
+  json::array sign_in;          // RestOptions::sign_in; fixed before the first request
+  std::string sign_in_origins;  // of them, each after a space
   std::string default_image;     // RestOptions::default_image; fixed before the first request
   const Clock* clock = nullptr;  // RestOptions::clock; null: the time of the published view
   json::array warnings;          // RestOptions::warnings; fixed before the first request

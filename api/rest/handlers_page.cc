@@ -19,18 +19,29 @@ Response Sent(const Request& request, ui::PageAnswer answer) {
   return response;
 }
 
-ui::PageAsk AskOf(const Request& request) {
-  return {request.accept_encoding, request.if_none_match};
+ui::PageAsk AskOf(const ApiContext& api, const Request& request) {
+  return {request.accept_encoding, request.if_none_match, api.sign_in_origins};
 }
 
 }  // namespace
 
-Response PageIndex(ApiContext&, const Caller&, Request& request) {
-  return Sent(request, ui::IndexAnswer(AskOf(request)));
+std::string OriginOf(const std::string& url) {
+  const std::size_t host = url.find("://");
+  return url.substr(0, host == std::string::npos ? host : url.find('/', host + 3));
 }
 
-Response PageAsset(ApiContext&, const Caller&, Request& request) {
-  return Sent(request, ui::FileAnswer(request.params[0], AskOf(request)));
+Response PageProviders(ApiContext& api, const Caller&, Request&) {
+  Response response = JsonResponse(json::object{{"items", api.sign_in}});
+  response.headers.emplace_back("Cache-Control", "no-store");
+  return response;
+}
+
+Response PageIndex(ApiContext& api, const Caller&, Request& request) {
+  return Sent(request, ui::IndexAnswer(AskOf(api, request)));
+}
+
+Response PageAsset(ApiContext& api, const Caller&, Request& request) {
+  return Sent(request, ui::FileAnswer(request.params[0], AskOf(api, request)));
 }
 
 }  // namespace muster::rest

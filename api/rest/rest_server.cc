@@ -4,6 +4,7 @@
 #include "api/rest/rest_server.h"
 
 #include "api/rest/api_context.h"
+#include "api/rest/handlers_page.h"
 #include "api/rest/http/http_server.h"
 #include "api/rest/routes.h"
 #include "schedd/base/limits.h"
@@ -36,6 +37,11 @@ struct RestServer::Impl {
     context.accepted = options.accepted;
     context.access_problems = options.access_problems;
     context.default_image = options.default_image;
+    for (const SignInProvider& one : options.sign_in) {
+      context.sign_in.push_back(
+          json::object{{"name", one.name}, {"issuer", one.issuer}, {"client", one.client}});
+      context.sign_in_origins += " " + rest::OriginOf(one.issuer);
+    }
     context.clock = options.clock;
     context.streams = options.streams;
     for (const ServerWarning& one : options.warnings)

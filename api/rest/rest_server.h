@@ -24,6 +24,11 @@ struct ServerWarning {
   std::string message;
 };
 
+/// A provider at which the web page lets its reader sign in.
+struct SignInProvider {
+  std::string name, issuer, client;
+};
+
 struct RestOptions {
   std::string host = "127.0.0.1";
   int port = 8686;  // 0: any free port
@@ -36,6 +41,7 @@ struct RestOptions {
   /// thread; must not block.
   std::function<std::vector<std::string>()> access_problems = {};
   std::vector<std::string> accepted = {};    // credentials that are taken, in words, for whoami
+  std::vector<SignInProvider> sign_in = {};
   std::string default_image = {};            // of batch scripts on Kubernetes members; may be ""
   const Clock* clock = nullptr;              // of expiry times; null only in tests
   std::string socket = {};                   // the path of a Unix socket to listen on; "": none

@@ -187,6 +187,7 @@ void AddSystem(Table& table) {
   table.AddPublic("GET /ui/{view}", Run::kInline, PageIndex);
   table.AddPublic("GET /ui/{view}/{item}", Run::kInline, PageIndex);
   table.AddPublic("GET /ui/{view}/{item}/{part}", Run::kInline, PageIndex);
+  table.AddPublic("GET /ui/providers", Run::kInline, PageProviders);
   table.AddPublic("GET /ui/assets/{file}", Run::kInline, PageAsset);
   table.AddPath("GET /metrics", Run::kPool, MetricsText);
   table.AddPath("GET /openapi.yaml", Run::kInline, OpenApiText);

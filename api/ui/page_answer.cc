@@ -11,11 +11,15 @@ namespace muster::ui {
 namespace {
 
 // Nothing from elsewhere, no script or style in the text, no frame around it, and no text becomes
-// script: no policy of trusted types is allowed. data: is for the small images of style sheets.
-constexpr const char* kPolicy =
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
-    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
-    "require-trusted-types-for 'script'; trusted-types 'none'";
+// script: no policy of trusted types is allowed. The page asks the daemon alone, and the providers at
+// which its reader signs in. data: is for the small images of style sheets.
+std::string Policy(std::string_view sign_in_origins) {
+  return "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+         "connect-src 'self'" +
+         std::string(sign_in_origins) +
+         "; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+         "require-trusted-types-for 'script'; trusted-types 'none'";
+}
 
 std::string_view Trimmed(std::string_view text) {
   while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front())) != 0)
@@ -78,7 +82,7 @@ PageAnswer AnswerWith(const PageFile& file, const PageAsk& ask, const char* keep
   answer.headers = {{"ETag", tag},
                     {"Cache-Control", keep},
                     {"Vary", "Accept-Encoding"},
-                    {"Content-Security-Policy", kPolicy},
+                    {"Content-Security-Policy", Policy(ask.sign_in_origins)},
                     {"Referrer-Policy", "no-referrer"},
                     {"X-Frame-Options", "DENY"},
                     {"Cross-Origin-Opener-Policy", "same-origin"},

@@ -8,10 +8,13 @@
 
 namespace muster::ui {
 
-/// What a request says of the answer that it can take; both may be empty.
+/// What a request says of the answer that it can take, and whom else the page may ask; all may be
+/// empty.
 struct PageAsk {
   std::string_view accept_encoding;
   std::string_view if_none_match;
+  /// Origins of the providers at which one can sign in, each after a space.
+  std::string_view sign_in_origins = {};
 };
 
 struct PageAnswer {

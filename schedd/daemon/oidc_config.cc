@@ -58,6 +58,7 @@ struct IssuerReader {
     if (key == "groups-claim") return TakeText(key, value, &issuer.groups_claim);
     if (key == "user-prefix") return TakePrefix(key, value, &user_prefix);
     if (key == "groups-prefix") return TakePrefix(key, value, &groups_prefix);
+    if (key == "web-client") return TakeText(key, value, &issuer.web_client);
     if (key == "ca") return TakeText(key, value, &issuer.ca);
     Add(key, "unknown key");
   }

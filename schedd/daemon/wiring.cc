@@ -308,6 +308,10 @@ Status Daemon::Impl::Serve() {
   rest_options.access_problems = [this] { return access->Problems(); };
   rest_options.clock = &clock;
   rest_options.default_image = config.default_image;
+  for (const auth::IssuerConfig& one : config.oidc) {
+    if (!one.web_client.empty())
+      rest_options.sign_in.push_back({one.name, one.issuer, one.web_client});
+  }
   rest =
       std::make_unique<api::RestServer>(*service, metrics, access->authenticator(), rest_options);
   auto started = rest->Start();

@@ -15,6 +15,8 @@ struct IssuerConfig {
   std::string user_claim = "sub", groups_claim = "groups";
   /// Put before each name; "": none.
   std::string user_prefix, groups_prefix;
+  /// The client that the web page signs in as (authorization code with PKCE, no secret); "": none.
+  std::string web_client;
   std::string ca;  // file of the certificates that the provider's is checked with; "": the system's
 };
 

@@ -2,12 +2,16 @@
 import gzip
 import http.client
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "daemon"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "sec"))
 from muster_server import SOURCE, Server  # noqa: E402  pylint: disable=wrong-import-position
+import providers  # noqa: E402  pylint: disable=wrong-import-position
 
 QUEUES = """
 apiVersion: v1
@@ -130,6 +134,21 @@ class Page(unittest.TestCase):
         self.assertFalse(both["sent"][0]["spec"]["suspend"])
         waits = next(one["id"] for one in self.server.jobs() if one["name"] == "waiting-0")
         self.assertIsNone(self.server.get(f"/v1/jobs/{waits}/manifest")[1]["sent"])
+
+    def test_4_sign_in_at_a_provider(self):
+        provider = providers.Provider()
+        with tempfile.NamedTemporaryFile("w", suffix=".yaml", encoding="utf-8") as config:
+            config.write(f"oidc:\n- name: corp\n  issuer: {provider.issuer}\n  audience: muster-web\n  web-client: muster-web\n")
+            config.flush()
+            server = Server(["--config", config.name, "--local-cluster", "east,cpu=4,memory=8Gi"]).start()
+            # With a provider nobody is known by the loopback address alone, so nothing but the process has to be ended.
+            self.addCleanup(shutil.rmtree, server.dir, ignore_errors=True)
+            self.addCleanup(server.stop)
+            provider.start("web", server.url() + "/ui/signed-in")
+            self.addCleanup(provider.stop)
+            run = subprocess.run(["node", f"{SOURCE}/tests/e2e/web/sign_in.mjs", server.url(), provider.issuer], capture_output=True, text=True,
+                                 timeout=120, check=False, env={**os.environ, "MUSTER_WEB": self.web})
+            self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
 
     def test_3_stories(self):
         status, token = self.server.call("POST", "/v1/tokens", {"user": "bob", "groups": [], "ttl": 600})

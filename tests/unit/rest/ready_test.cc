@@ -51,6 +51,7 @@ TEST(RestReadiness, BeforeTheDaemonIsReadyEveryRouteOfTheWorldIs503WithTheReason
                                       "/ui/{view}/{item}",
                                       "/ui/{view}/{item}/{part}",
                                       "/ui/assets/{file}",
+                                      "/ui/providers",
                                       "/openapi/v3",
                                       "/openapi/v3/api/v1",
                                       "/openapi/v3/apis/{group}/{version}"};

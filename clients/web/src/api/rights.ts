@@ -2,7 +2,7 @@
 // as long as the token stays. Parts of the page that one may not use are hidden by it; the daemon
 // refuses them all the same.
 import { effect, signal, type Signal } from "@preact/signals";
-import { call, token } from "./client";
+import { call, Refusal, token } from "./client";
 import type { Answers } from "./types";
 
 export interface Right {
@@ -46,11 +46,14 @@ export type Me = Answers["whoAmI"];
 /** Who the caller is; null until it is known. */
 export const me = signal<Me | null>(null);
 
+const againMs = 2_000;
 export async function readMe(): Promise<void> {
   try {
     me.value = await call("whoAmI");
-  } catch {
+  } catch (error) {
     me.value = null;
+    // The daemon starts, or fetches the keys of a provider.
+    if (error instanceof Refusal && (error.status === 0 || error.status === 503)) setTimeout(() => void readMe(), againMs);
   }
 }
 

@@ -3,6 +3,7 @@ import { signal, useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { call, sentence, token, unknownCaller, useToken } from "../api/client";
 import { may, me, readMe } from "../api/rights";
+import { begin, providers, type SignInProvider } from "../api/signin";
 import { heardAt, liveState, paused, trouble } from "../live/feed";
 import { Dialog } from "../parts/dialog";
 import { Field, Form } from "../parts/form";
@@ -11,7 +12,7 @@ import { now, setUtc, timeText, utc } from "../parts/time";
 import { views } from "../views";
 import type { View } from "../views/view";
 import { addKeys, keys } from "./keys";
-import { go, Link, matches, path } from "./router";
+import { go, Link, matches, path, query } from "./router";
 
 const helpOpen = signal(false);
 const jumpOpen = signal(false);
@@ -165,6 +166,18 @@ function Help() {
 
 function SignIn() {
   const value = useSignal("");
+  const known = useSignal<readonly SignInProvider[]>([]);
+  const trouble = useSignal("");
+  useEffect(() => void providers().then((found) => (known.value = found)), []);
+  const leave = async (provider: SignInProvider) => {
+    trouble.value = "";
+    try {
+      const search = query.peek().toString();
+      await begin(provider, path.peek() + (search === "" ? "" : `?${search}`));
+    } catch (error) {
+      trouble.value = sentence(error);
+    }
+  };
   const send = async () => {
     const before = token.value;
     useToken(value.value.trim());
@@ -179,6 +192,14 @@ function SignIn() {
   return (
     <Dialog title="Sign in" close={() => (signInOpen.value = false)}>
       {unknownCaller.value !== "" && <p>{sentence(unknownCaller.value)}</p>}
+      {known.value.map((provider) => (
+        <p key={provider.name}>
+          <button type="button" class="main" onClick={() => leave(provider)}>
+            Sign in at {provider.name}
+          </button>
+        </p>
+      ))}
+      {trouble.value !== "" && <Failure text={trouble.value} />}
       <Form action="Sign in" send={send}>
         <Field
           label="Token"

@@ -10,8 +10,9 @@ import { members } from "./members";
 import { placement, placements } from "./placements";
 import { queue } from "./queue";
 import { queues } from "./queues";
+import { signedIn } from "./signed_in";
 import { simulate } from "./simulate";
 import { submit } from "./submit";
 import type { View } from "./view";
 
-export const views: readonly View[] = [home, jobs, job, submit, queues, queue, members, member, placements, placement, history, simulate, audit, me];
+export const views: readonly View[] = [home, jobs, job, submit, queues, queue, members, member, placements, placement, history, simulate, audit, me, signedIn];

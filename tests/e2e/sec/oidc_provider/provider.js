@@ -7,6 +7,8 @@ import { createServer } from 'node:http';
 import { createSign, generateKeyPairSync } from 'node:crypto';
 import { Provider } from 'oidc-provider';
 
+// With the variable WEB_REDIRECT "muster-web" is a web page that people come back to at that address.
+const back = process.env.WEB_REDIRECT;
 const [port, kid] = [Number(process.argv[2]), process.argv[3]];
 const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const issuer = `http://127.0.0.1:${port}`;
@@ -19,7 +21,11 @@ export const configuration = {
   clients: [machine('alice'), machine('bob'), {
     client_id: 'muster-cli', token_endpoint_auth_method: 'none', application_type: 'native', redirect_uris: [], response_types: [],
     grant_types: ['urn:ietf:params:oauth:grant-type:device_code', 'refresh_token'],
-  }],
+  }, ...(back ? [{
+    client_id: 'muster-web', token_endpoint_auth_method: 'none', application_type: 'native', redirect_uris: [back],
+    grant_types: ['authorization_code'],
+  }] : [])],
+  clientBasedCORS: (_, origin, client) => client.clientId === 'muster-web' && back.startsWith(`${origin}/`),
   jwks: { keys: [{ ...privateKey.export({ format: 'jwk' }), kid, use: 'sig', alg: 'RS256' }] },
   cookies: { keys: ['only for tests'] },
   scopes: ['openid', 'offline_access', 'profile', 'groups'],
