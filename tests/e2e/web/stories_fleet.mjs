@@ -168,7 +168,7 @@ const stories = {
     await page.getByRole("alert").getByText(/none/).waitFor();
     await change.fill(`clusterqueue/team-vision:standard/${gpu}=1\nclusterqueue/team-vision:standard/${gpu}.borrowingLimit=1`);
     await page.getByRole("button", { name: "Play" }).click();
-    await page.getByText(/With the change jobs wait/).waitFor();
+    await page.getByText(/With the change jobs that start wait .*; 1 never start instead of 0/).waitFor();
     const name = await page.getByRole("img", { name: /gpu held/ }).getAttribute("aria-label");
     assert.match(name, /as it is: at most 1\d.*with the change: at most 2/, name);
     forgiveRefusals();
@@ -199,16 +199,29 @@ const stories = {
     assert.equal(await page.getByRole("button", { name: /^Edit/ }).count(), 0, "what bob may not is hidden");
     await page.goto(`${base}/ui/audit`);
     await page.getByRole("alert").getByText(/list/).getByText(/audit/).waitFor();
-    await page.goto(`${base}/ui/submit?namespace=speech&queue=gpu`);
-    await page.getByRole("button", { name: "Example of a script" }).click();
+    await page.goto(`${base}/ui/submit?namespace=speech`);
+    await page
+      .getByLabel("Manifests (YAML or JSON), or a batch script")
+      .fill("apiVersion: kueue.x-k8s.io/v1beta1\nkind: LocalQueue\nmetadata: {name: mine, namespace: speech}\nspec: {clusterQueue: team-speech}\n");
     await page.getByRole("button", { name: "Check" }).click();
-    const refusal = page.getByRole("alert").filter({ hasText: "create" });
+    const refusal = page.locator("form").getByRole("alert");
     await refusal.waitFor();
     const words = await refusal.textContent();
     assert.match(words, /create/);
-    assert.match(words, /batchscripts/i);
+    assert.match(words, /localqueues/);
     assert.match(words, /speech/);
     console.log(`     ${words}`);
+    // Shown by a page that was lied to, it is refused all the same.
+    await page.route("**/selfsubjectaccessreviews", (route) => route.fulfill({ json: { status: { allowed: true } } }));
+    await page.goto(`${base}/ui/members/west`);
+    await page.getByRole("button", { name: "Cordon", exact: true }).click();
+    const cordon = page.getByRole("alert").filter({ hasText: "memberclusters" });
+    await cordon.waitFor();
+    assert.match(await cordon.textContent(), /update/);
+    await page.goto(`${base}/ui/queues/team-vision`);
+    await page.getByRole("button", { name: `Edit ${gpu} of standard` }).click();
+    await page.getByRole("button", { name: "Show what it would do" }).click();
+    await page.getByRole("dialog").getByRole("alert").getByText(/update.*clusterqueues/).waitFor();
     forgiveRefusals();
   },
   async "two thousand hostile texts stay texts"() {
@@ -282,7 +295,7 @@ const edit = async (page) => {
 };
 const play = async (page) => {
   await page.getByRole("button", { name: "Play" }).click();
-  await page.getByText(/With the change jobs wait/).waitFor();
+  await page.getByText(/With the change jobs that start/).waitFor();
   await page.waitForTimeout(300);
 };
 const check = async (page) => {

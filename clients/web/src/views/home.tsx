@@ -15,7 +15,8 @@ import "../style/views.css";
 const dayMs = 86_400_000;
 const atMost = 2_000;
 const shownFirst = 30;
-const fields = "id,name,namespace,queue,state,reason,message,submitTime,admitTime,startTime,endTime";
+const namedAtMost = 5;
+const fields = "id,name,displayName,namespace,queue,state,reason,message,submitTime,admitTime,startTime,endTime";
 
 const JobName = (props: { job: Mine }) => (
   <Link to={`/jobs/${props.job.id}`}>
@@ -23,25 +24,50 @@ const JobName = (props: { job: Mine }) => (
   </Link>
 );
 
-function Needs(props: { jobs: readonly Mine[]; shown: { value: number } }) {
-  const rows = props.jobs.map((job) => [job, adviceOf(job)] as const).filter(([, advice]) => advice !== "");
-  if (rows.length === 0) return null;
+// Jobs of which the same is to be said stand together.
+function together(jobs: readonly Mine[]): Array<{ advice: string; jobs: Mine[] }> {
+  const found = new Map<string, Mine[]>();
+  for (const job of jobs) {
+    const advice = adviceOf(job);
+    if (advice === "") continue;
+    const key = `${job.state} ${advice}`;
+    const list = found.get(key);
+    if (list) list.push(job);
+    else found.set(key, [job]);
+  }
+  const failed = (one: { jobs: Mine[] }) => Number(one.jobs[0]!.state !== "Failed");
+  return [...found.values()].map((list) => ({ advice: adviceOf(list[0]!), jobs: list })).sort((a, b) => failed(a) - failed(b));
+}
+
+function Needs(props: { jobs: readonly Mine[]; user: string }) {
+  const groups = together(props.jobs);
+  if (groups.length === 0) return null;
   return (
     <>
       <h2>Needs you</h2>
       <ul class="plain">
-        {rows.slice(0, props.shown.value).map(([job, advice]) => (
-          <li key={job.id} class={`card ${job.state === "Failed" ? "bad" : "warn"}`}>
-            <JobName job={job} /> <State state={job.state} /> {advice}
-            {job.message !== "" && <div class="note">{job.message}</div>}
-          </li>
-        ))}
+        {groups.map(({ advice, jobs }) => {
+          const state = jobs[0]!.state;
+          return (
+            <li key={`${state} ${advice}`} class={`card ${state === "Failed" ? "bad" : "warn"}`}>
+              <State state={state} /> {jobs.length > 1 ? `${jobs.length} jobs. ` : ""}
+              {advice}
+              <ul class="plain">
+                {jobs.slice(0, namedAtMost).map((job) => (
+                  <li key={job.id}>
+                    <JobName job={job} /> <span class="note">{job.message}</span>
+                  </li>
+                ))}
+              </ul>
+              {jobs.length > namedAtMost && (
+                <Link to={`/jobs?user=${encodeURIComponent(props.user)}&state=${state}`}>
+                  and {jobs.length - namedAtMost} more
+                </Link>
+              )}
+            </li>
+          );
+        })}
       </ul>
-      {rows.length > props.shown.value && (
-        <button type="button" onClick={() => (props.shown.value += 200)}>
-          Show more of {rows.length}
-        </button>
-      )}
     </>
   );
 }
@@ -71,14 +97,13 @@ const whatSign: Record<Change["what"], string> = {
 };
 
 function Mines(props: { user: string }) {
-  const shown = useSignal(shownFirst);
   const changed = useSignal(shownFirst);
   const jobs = useData(
     `home ${props.user}`,
     async () => {
       const since = new Date(Date.now() - dayMs).toISOString();
       const answer = await call("listJobs", {}, { user: props.user, since, limit: atMost, fields });
-      return { items: answer.items as Mine[], more: answer.next_page_token !== "" };
+      return { items: (answer.items as unknown as Array<Mine & { displayName: string }>).map((job) => ({ ...job, name: job.displayName || job.name })), more: answer.next_page_token !== "" };
     },
     { on: (event) => event.job !== 0, gap: 2_000 },
   );
@@ -106,7 +131,7 @@ function Mines(props: { user: string }) {
               {failed} failed, {count("was cancelled")} {count("was cancelled") === 1 ? "was" : "were"} cancelled.
             </Sentence>
             {more && <p class="note">These are the first {atMost} of your jobs. <Link to={`/jobs?user=${encodeURIComponent(props.user)}`}>See all of them.</Link></p>}
-            <Needs jobs={items} shown={shown} />
+            <Needs jobs={items} user={props.user} />
             <h2>Mine</h2>
             {open.length === 0 ? (
               <p>
@@ -116,10 +141,10 @@ function Mines(props: { user: string }) {
               <SmallTable
                 label="My open jobs"
                 head={["job", "state", "for", "why"]}
-                rows={open.slice(0, shown.value).map((job) => [<JobName job={job} />, <State state={job.state} />, <Duration from={job.startTime ?? job.submitTime} />, job.message || job.reason])}
+                rows={open.slice(0, shownFirst).map((job) => [<JobName job={job} />, <State state={job.state} />, <Duration from={job.startTime ?? job.submitTime} />, job.message || job.reason])}
               />
             )}
-            {open.length > shown.value && (
+            {open.length > shownFirst && (
               <p>
                 <Link to={`/jobs?user=${encodeURIComponent(props.user)}`}>All {open.length} of them</Link>
               </p>

@@ -27,13 +27,13 @@ async function readMember(name: string) {
   const [member, facts, jobs, placements] = await Promise.all([
     getObject<MemberCluster>("fleet", "memberclusters", name),
     call("clusterFacts", { name }),
-    call("listJobs", {}, { state: "Admitted,Running", fields: "id,name,namespace,user,state,cluster,clusterQueue,startTime,stopping,podSets", limit: jobsAtMost }),
+    call("listJobs", {}, { state: "Admitted,Running", fields: "id,name,displayName,namespace,user,state,cluster,clusterQueue,startTime,stopping,podSets", limit: jobsAtMost }),
     Promise.all([listObjects<Placement>("placement", "clusterresourceplacements").catch(() => []), listObjects<Placement>("placement", "resourceplacements").catch(() => [])]),
   ]);
   return {
     member,
     facts,
-    jobs: (jobs.items as Job[]).filter((job) => job.cluster === name),
+    jobs: (jobs.items as Array<Job & { displayName?: string }>).filter((job) => job.cluster === name).map((job) => ({ ...job, name: job.displayName || job.name })),
     placements: placements.flat().filter((one) => pickedBy(one).includes(name)),
   };
 }
@@ -81,7 +81,7 @@ function Drain(props: { name: string; jobs: number; close: () => void }) {
       {now === null ? (
         <Form action="Drain it" send={ask}>
           <p>
-            It takes no new jobs, and its {props.jobs} {props.jobs === 1 ? "job is" : "jobs are"} stopped there and start elsewhere, as fast as disruption budgets allow. Uncordoning it ends the drain.
+            It takes no new jobs, and its {props.jobs} {props.jobs === 1 ? "job is stopped there and starts" : "jobs are stopped there and start"} elsewhere, as fast as disruption budgets allow. Uncordoning it ends the drain.
           </p>
           <h3>Budgets that hold</h3>
           <ul class="plain">

@@ -38,8 +38,8 @@ const JobLink = (props: { job: { id: number; namespace: string; name: string } }
 
 async function readOrder(queue: string): Promise<{ waiting: Waiting[]; total: number; most: boolean }> {
   const atMost = 5_000;
-  const answer = await call("listJobs", {}, { state: "Pending", fields: "id,name,namespace,user,clusterQueue,priority,state,submitTime", limit: atMost });
-  const mine = answer.items.filter((job) => job.clusterQueue === queue);
+  const answer = await call("listJobs", {}, { state: "Pending", fields: "id,name,displayName,namespace,user,clusterQueue,priority,state,submitTime", limit: atMost });
+  const mine = (answer.items as Array<(typeof answer.items)[number] & { displayName?: string }>).filter((job) => job.clusterQueue === queue).map((job) => ({ ...job, name: job.displayName || job.name }));
   const likely = [...mine].sort((a, b) => b.priority - a.priority || a.submitTime.localeCompare(b.submitTime) || a.id - b.id).slice(0, askedAtMost);
   const waiting = await Promise.all(
     likely.map(async (job) => {

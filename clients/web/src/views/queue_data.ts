@@ -18,12 +18,12 @@ export interface QueueWorld {
 }
 
 const holdersAtMost = 5_000;
-const fields = "id,name,namespace,user,clusterQueue,admitTime,podSets,cluster,state,startTime,priority";
+const fields = "id,name,displayName,namespace,user,clusterQueue,admitTime,podSets,cluster,state,startTime,priority";
 
 /** The jobs that hold quota and that the caller may see. */
 export async function readHolders(): Promise<Holder[]> {
   const answer = await call("listJobs", {}, { state: "Admitted,Running", fields, limit: holdersAtMost });
-  return answer.items as unknown as Holder[];
+  return (answer.items as unknown as Array<Holder & { displayName: string }>).map((job) => ({ ...job, name: job.displayName || job.name }));
 }
 
 // A kind that the caller may not list is an empty list; every other failure is one.

@@ -110,11 +110,13 @@ function Outcome(props: { result: Result }) {
     };
   }, [asIs, changed, resource, queue]);
   const [before, after] = [meanOf(asIs.summary), meanOf(changed.summary)];
+  const stuck = [asIs, changed].map((run) => run.summary.waits.reduce((sum, one) => sum + one.neverStarted, 0)) as [number, number];
   const rows = (["p95", "median", "max"] as const).map((key) => [key === "max" ? "longest wait" : key === "median" ? "wait p50" : "wait p95", (run: Run) => wait(run.summary.waits.reduce((most, one) => Math.max(most, one[key]), 0))] as const);
   return (
     <>
-      <Sentence tone={before !== null && after !== null && after > before ? "bad" : "good"}>
-        With the change jobs wait {wait(after)} on average, as it is {wait(before)}; {changed.summary.preemptions} preemptions instead of {asIs.summary.preemptions}.
+      <Sentence tone={stuck[1] > stuck[0] || (after ?? 0) > (before ?? 0) ? "bad" : "good"}>
+        With the change jobs that start wait {wait(after)} on average, as it is {wait(before)}; {stuck[1]} never start instead of {stuck[0]}; {changed.summary.preemptions} preemptions instead of{" "}
+        {asIs.summary.preemptions}.
       </Sentence>
       <p class="note">
         {props.result.played} jobs were played{props.result.left > 0 ? `, ${props.result.left} that have not started are left out` : ""}
