@@ -9,7 +9,7 @@
 namespace muster::steps {
 
 /// Raised when a message changes: both sides are of one build.
-inline constexpr std::int32_t kProtocol = 1;
+inline constexpr std::int32_t kProtocol = 2;
 
 enum class Distribution : std::uint8_t { kBlock = 0, kCyclic, kPlane, kArbitrary };
 
@@ -156,9 +156,10 @@ struct TaskEnd {
   std::int32_t status = 0;
   std::int64_t user_us = 0, system_us = 0, max_rss = 0;
   std::int64_t read_bytes = 0, written_bytes = 0;
+  bool out_of_memory = false;  // the kernel has killed it, or a child that it waited for
   template <class A>
   void Fields(A& a) {
-    a(task)(status)(user_us)(system_us)(max_rss)(read_bytes)(written_bytes);
+    a(task)(status)(user_us)(system_us)(max_rss)(read_bytes)(written_bytes)(out_of_memory);
   }
 };
 

@@ -330,6 +330,7 @@ void Manager::OnEnded(const TasksEnded& ended) {
     line.read_bytes += end.read_bytes;
     line.written_bytes += end.written_bytes;
     if (ExitOf(end.status) > ExitOf(step.worst_status)) step.worst_status = end.status;
+    step.memory_kills += end.out_of_memory ? 1 : 0;
   }
   if (Client* owner = OwnerOf(step)) Send(owner, MessageType::kExited, Encode(ended));
 }
@@ -427,10 +428,17 @@ void Manager::FinishStep(std::int32_t number) {
     line.end_us = WallUs();
     line.exit_code = signalled ? 0 : ExitOf(status);
     line.exit_signal = signalled ? status & 0x7f : 0;
-    line.state = step->timed_out   ? "TIMEOUT"
-                 : step->cancelled ? "CANCELLED"
-                 : status != 0     ? "FAILED"
-                                   : "COMPLETED";
+    line.state = step->timed_out          ? "TIMEOUT"
+                 : step->cancelled        ? "CANCELLED"
+                 : step->memory_kills > 0 ? "OUT_OF_MEMORY"
+                 : status != 0            ? "FAILED"
+                                          : "COMPLETED";
+    if (step->memory_kills > 0) {
+      Notice(*step, "slurmstepd: error: Detected " + std::to_string(step->memory_kills) +
+                        " oom_kill event" + (step->memory_kills == 1 ? "" : "s") +
+                        " in StepId=" + facts_.job + "." + std::to_string(number) +
+                        ". Some of the step tasks have been OOM Killed.\n");
+    }
     log_.Append(line);
     const std::string ended = Encode(StepEnded{step->cancelled, step->timed_out, step->lost_host});
     if (Client* owner = OwnerOf(*step)) {

@@ -26,6 +26,7 @@ struct Manager::Step {
   bool few_words = false, kill_now = false;
   std::string lost_host;
   std::int32_t worst_status = 0;
+  std::int32_t memory_kills = 0;  // tasks that the kernel has killed for lack of memory
   // Shares whose tasks have all come to the fence, and what they have put since the last one.
   std::size_t came_to_fence = 0;
   std::vector<std::string> fence_pairs;

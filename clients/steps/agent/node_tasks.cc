@@ -157,6 +157,7 @@ TaskEnd NodeTasks::StartOne(const NodeLaunch& launch, std::size_t index, Descrip
 }
 
 void NodeTasks::Start(const NodeLaunch& launch, std::vector<Descriptor> descriptors) {
+  if (shares_.empty()) memory_kills_.Forget();
   Share& share = shares_[{launch.step, launch.share.part}];
   share.step = launch.step;
   share.part = launch.share.part;
@@ -249,6 +250,7 @@ void NodeTasks::Reap() {
     }
     --share.running;
     end.status = status;
+    end.out_of_memory = memory_kills_.Explains(status);
     end.user_us = Microseconds(use.ru_utime);
     end.system_us = Microseconds(use.ru_stime);
     end.max_rss = use.ru_maxrss * std::int64_t{1024};

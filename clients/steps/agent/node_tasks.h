@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "clients/steps/agent/event_loop.h"
+#include "clients/steps/agent/memory_kills.h"
 #include "clients/steps/agent/pmi2_server.h"
 #include "clients/steps/messages.h"
 
@@ -64,6 +65,7 @@ class NodeTasks {
   NodeTaskHooks hooks_;
   std::map<Key, Share> shares_;
   std::map<pid_t, Key> by_pid_;
+  MemoryKills memory_kills_;
 };
 
 }  // namespace muster::steps

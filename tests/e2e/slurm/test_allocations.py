@@ -295,6 +295,19 @@ echo second $?""")
         self.end(job)
         self.assertLess(time.monotonic() - since, 15)
 
+    def test_a_step_without_memory(self):
+        """Where control groups limit memory; elsewhere the allocation fails, and the step with it."""
+        eats = "python3 -c 'a = bytearray(900 << 20)'"
+        job = self.submit(f"srun {eats}; echo first $?; srun sh -c \"{eats}; true; exit 3\"; srun sh -c 'kill -9 \\$\\$'; srun true; echo last $?", "--mem=200")
+        self.site.wait(lambda: "last 0" in self.output(job), what="the script goes on")
+        self.site.wait(lambda: len(self.rows(job, "JobID")) == 6, what="its steps are there")
+        states = {row[0].split(".")[-1]: row[1] for row in self.rows(job, "JobID,State")}
+        killed = "first 137" in self.output(job)
+        self.assertEqual([states[step] for step in "0123"], ["OUT_OF_MEMORY" if killed else "FAILED", "FAILED", "FAILED", "COMPLETED"], self.output(job))
+        print("memory is limited by", "a control group" if killed else "RLIMIT_AS")
+        if killed:
+            self.assertIn(f"Detected 1 oom_kill event in StepId={job}.0. Some of the step tasks have been OOM Killed.", self.output(job))
+
     def test_jobs_of_one_number_of_two_daemons(self):
         other = slurm_site.Muster()
         self.addCleanup(other.close)
