@@ -66,7 +66,11 @@ Result<EventPage> SchedulerService::EventsSince(const auth::Principal& who, std:
   Result<std::vector<Event>> read = store_.ReadEvents(since, JobId{}, size);
   if (!read.ok()) return read.error();
   EventPage page;
-  page.more = read->size() >= size;
+  // An event with a lower number than these may not be durable yet.
+  const bool cut = std::erase_if(*read, [last = (*view)->last_seq](const Event& event) {
+    return event.seq > last;
+  }) > 0;
+  page.more = !cut && read->size() >= size;
   page.through = read->empty() ? since : read->back().seq;
   EventFilter filter(authorizer_, who);
   const std::int64_t version = (*view)->config->version;

@@ -7,6 +7,7 @@
 // which plays other jobs through; limits::kExplainJobs bounds how many, so that one request cannot
 // take seconds.
 #include <algorithm>
+#include <limits>
 
 #include "api/service/explain_hiding.h"
 #include "api/service/job_rights.h"
@@ -190,7 +191,7 @@ Result<SubmissionEstimate> SchedulerService::EstimateSubmission(const auth::Prin
   });
   job->id = JobId{job->id.value + 1};
   job->submit_time = now;
-  job->accept_seq = (*view)->last_seq + 1;
+  job->accept_seq = std::numeric_limits<std::int64_t>::max();
   out.id = job->id;
   out.queue = job->local_queue;
   for (const PodSet& pods : *job->pod_sets)

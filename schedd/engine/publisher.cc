@@ -7,6 +7,7 @@
 // change that View() does not show.
 #include "schedd/engine/publisher.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace muster {
@@ -44,7 +45,7 @@ WorldViewPtr Publisher::MakeView(const std::string& not_ready_reason) {
     stats.inadmissible = counts.inadmissible;
   }
   view->fair_uses = owners_.jobs.fair().View();
-  view->last_seq = committed.last_seq;
+  view->last_seq = std::min(committed.last_seq, owners_.commits.SettledSeq());
   view->as_of = owners_.context.clock.WallNow();
   view->ready = not_ready_reason.empty();
   if (!view->ready) view->not_ready_reasons.push_back(not_ready_reason);

@@ -59,7 +59,7 @@ struct WorldView {
   std::shared_ptr<const FairUses> fair_uses;
   std::shared_ptr<const SetAsideObjects> set_aside = std::make_shared<const SetAsideObjects>();
   std::shared_ptr<const WorkTable> works = std::make_shared<const WorkTable>();
-  std::int64_t last_seq = 0;
+  std::int64_t last_seq = 0;  // every event up to it is in the view, or will never be
   WallTime as_of;
   /// Recovery is done and this daemon leads.
   bool ready = false;

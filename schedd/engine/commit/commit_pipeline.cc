@@ -14,6 +14,7 @@
 #include "schedd/engine/commit/commit_pipeline.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "schedd/base/limits_slurm_steps_store.h"
 #include "schedd/engine/commit/write_errors.h"
@@ -25,8 +26,8 @@ namespace muster {
 CommitPipeline::CommitPipeline(EngineContext& context, DurableListener& listener)
     : context_(context), listener_(listener), pace_(context.clock, context.options.commit_depth) {}
 
-// Event numbers are given here, in the order of decisions, and commits leave in that order, so a
-// reader can resume a stream from any number.
+// Event numbers are given here, in the order of decisions; streams get events in that order
+// (TakeDue), so a reader can resume from any number.
 std::int64_t CommitPipeline::AddEvent(const char* type, JobId job, std::string object,
                                       std::string reason, std::string message) {
   const std::int64_t seq = NextSeq();
@@ -157,13 +158,7 @@ void CommitPipeline::Absorb(const Transaction& done, std::int64_t last_seq) {
     Answer([waiter] { waiter(nullptr); });
   }
   due_.news.insert(due_.news.end(), done.events.begin(), done.events.end());
-  if (!done.news.empty()) {
-    const auto first = due_.news.end() - static_cast<std::ptrdiff_t>(done.events.size());
-    const auto at = first - due_.news.begin();
-    due_.news.insert(due_.news.end(), done.news.begin(), done.news.end());
-    std::sort(due_.news.begin() + at, due_.news.end(),
-              [](const Event& a, const Event& b) { return a.seq < b.seq; });
-  }
+  due_.news.insert(due_.news.end(), done.news.begin(), done.news.end());
   // A commit before this one is lost: Recovery reads what the database has.
   if (failed_) return;
   committed_.last_seq = std::max(committed_.last_seq, last_seq);
@@ -251,6 +246,31 @@ void CommitPipeline::FailWaiting(const Error& error) {
   tx_ = Transaction{};
 }
 
-CommitPipeline::DuePromises CommitPipeline::TakeDue() { return std::exchange(due_, DuePromises{}); }
+std::int64_t CommitPipeline::SettledSeq() const {
+  std::int64_t lowest = last_seq_ + 1;
+  const auto note = [&lowest](const Transaction& one) {
+    if (!one.events.empty()) lowest = std::min(lowest, one.events.front().seq);
+    for (const Event& event : one.news) lowest = std::min(lowest, event.seq);
+  };
+  note(tx_);
+  for (const SentCommit& sent : sent_) note(sent.transaction);
+  if (!accepting_.empty()) lowest = std::min(lowest, accepting_.front());
+  return lowest - 1;
+}
+
+CommitPipeline::DuePromises CommitPipeline::TakeDue() {
+  DuePromises due = std::exchange(due_, DuePromises{});
+  if (due.news.empty() && held_news_.empty()) return due;
+  std::move(due.news.begin(), due.news.end(), std::back_inserter(held_news_));
+  const auto by_number = [](const Event& a, const Event& b) { return a.seq < b.seq; };
+  std::sort(held_news_.begin(), held_news_.end(), by_number);
+  const std::int64_t settled = SettledSeq();
+  const auto first_held =
+      std::find_if(held_news_.begin(), held_news_.end(),
+                   [settled](const Event& event) { return event.seq > settled; });
+  due.news.assign(std::make_move_iterator(held_news_.begin()), std::make_move_iterator(first_held));
+  held_news_.erase(held_news_.begin(), first_held);
+  return due;
+}
 
 }  // namespace muster

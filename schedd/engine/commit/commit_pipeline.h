@@ -57,6 +57,16 @@ class CommitPipeline {
   /// The last event number that was given out; it may not be durable yet.
   std::int64_t last_seq() const { return last_seq_; }
   std::int64_t NextSeq() { return ++last_seq_; }
+  /// Every event up to this number is durable or will never be, so that a stream which has gone on
+  /// to it has missed nothing. Numbers are given when something is decided, and a submission may be
+  /// durable before a commit with lower numbers is.
+  std::int64_t SettledSeq() const;
+  /// A batch of submissions whose first number is `seq` is to be written; the store answers batches
+  /// in the order of these calls, and EndAccept is called with each answer.
+  void BeginAccept(std::int64_t seq) { accepting_.push_back(seq); }
+  void EndAccept() { accepting_.pop_front(); }
+  /// The last batch is not written at all.
+  void DropAccept() { accepting_.pop_back(); }
 
   // --- what leaves it
 
@@ -132,6 +142,7 @@ class CommitPipeline {
   void FailWaiting(const Error& error);
 
   /// The orders, answers and events of transactions that became durable since the last TakeDue.
+  /// Events come in the order of their numbers and without gaps: those beyond SettledSeq wait.
   struct DuePromises {
     std::vector<Order> orders;
     std::vector<std::function<void()>> answers;
@@ -170,6 +181,8 @@ class CommitPipeline {
   Monotonic heard_at_{};  // when the store made something durable last
   CommittedState committed_;
   DuePromises due_;
+  std::deque<std::int64_t> accepting_;  // first numbers of the batches that are not answered
+  std::vector<Event> held_news_;        // durable events beyond SettledSeq, by number
   bool changed_ = false;
 };
 

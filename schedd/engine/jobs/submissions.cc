@@ -146,6 +146,7 @@ void Submissions::Handle(SubmitCommand command) {
     if (submission.config_version != config_.view()->version) gathering_.built_on_older = true;
     job.id = ids_.Next();
     job.accept_seq = job.resource_version = commits_.NextSeq();
+    if (gathering_.records.empty()) commits_.BeginAccept(job.accept_seq);
     job.submit_time = now;
     GiveName(&job);
     ResolveQueue(*config_.view(), &job);
@@ -194,6 +195,7 @@ void Submissions::Complete(AcceptDone done) {
   MUSTER_CHECK(!sent_.empty());
   Batch batch = std::move(sent_.front());
   sent_.pop_front();
+  commits_.EndAccept();
   commits_.pace().DropSubmissions(batch.records.size());
   for (const JobPtr& record : batch.records) tenants_.Drop(*record);
   commits_.pace().Answered();
@@ -311,6 +313,7 @@ void Submissions::FailWaiting(const Error& error) {
     commits_.Answer([done = std::move(group.done), error] { done(error); });
     commits_.pace().DropSubmissions(group.count);
   }
+  if (!gathering_.records.empty()) commits_.DropAccept();
   gathering_ = Batch{};
 }
 

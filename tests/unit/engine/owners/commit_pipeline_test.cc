@@ -36,6 +36,42 @@ TEST_F(CommitPipelineOwner, AnAnswerIsDueOnlyWhenItsRowsAreDurable) {
   EXPECT_EQ(answers, std::vector<std::string>{"done"});
 }
 
+// A submission is written beside the commits, and may be durable first.
+TEST_F(CommitPipelineOwner, EventsAreTold_InTheOrderOfTheirNumbers) {
+  const auto numbers = [this] {
+    std::vector<std::int64_t> told;
+    for (const Event& event : commits.TakeDue().news) told.push_back(event.seq);
+    return told;
+  };
+  const std::int64_t open = commits.AddEvent("JobUpdated", JobId{1}, "job/default/x", "", "");
+  const std::int64_t accepted = commits.NextSeq();
+  commits.BeginAccept(accepted);
+  const std::int64_t later = commits.AddEvent("JobUpdated", JobId{1}, "job/default/x", "", "");
+  Event news;
+  news.seq = accepted;
+  commits.AddNews(news);
+  commits.EndAccept();
+  EXPECT_EQ(commits.SettledSeq(), open - 1);
+  EXPECT_TRUE(numbers().empty()) << "a stream that had told of it would pass over the open ones";
+  Send();
+  EXPECT_TRUE(numbers().empty());
+  world.TakeAnswers();
+  EXPECT_EQ(numbers(), (std::vector<std::int64_t>{open, accepted, later}));
+  EXPECT_EQ(commits.SettledSeq(), later);
+}
+
+TEST_F(CommitPipelineOwner, ASubmissionOnItsWay_HoldsLaterEventsBack) {
+  const std::int64_t accepted = commits.NextSeq();
+  commits.BeginAccept(accepted);
+  commits.AddEvent("JobUpdated", JobId{1}, "job/default/x", "", "");
+  Send();
+  world.TakeAnswers();
+  EXPECT_TRUE(commits.TakeDue().news.empty());
+  EXPECT_EQ(commits.SettledSeq(), accepted - 1);
+  commits.EndAccept();
+  EXPECT_EQ(commits.TakeDue().news.size(), 1u);
+}
+
 TEST_F(CommitPipelineOwner, PromisesWithoutRowsWaitForTheLastCommitOnItsWay) {
   AddRow();
   Send();
