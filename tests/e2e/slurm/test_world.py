@@ -20,7 +20,8 @@ JOBS = {
     "tasks": ["-N1", "-n3", "-c2", "--mem-per-cpu=100"],
     "nodes": ["-N2", "--ntasks-per-node=2", "--mem=300"],
     "gpus": ["--gres=gpu:2"],
-    "array": ["-a", "3-5:2"],
+    # One task after the other, because both write to the one file.
+    "array": ["-a", "3-5:2%1"],
     "options": ["-A", "proj", "-q", "high", "-p", "short", "-J", "with name", "-t", "5"],
 }
 # Ids, times and names: that they are there is compared, not what they say.
