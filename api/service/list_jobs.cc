@@ -58,8 +58,7 @@ bool Passes(const JobFilter& filter, const VisibilityPtr& seen, const JobRecord&
   if (!filter.name.empty() && job.name != filter.name && job.display_name != filter.name)
     return false;
   if (filter.shape && job.shape != *filter.shape) return false;
-  if (filter.array.value != 0 &&
-      (job.batch == nullptr || job.batch->array_job_id != filter.array))
+  if (filter.array.value != 0 && (job.batch == nullptr || job.batch->array_job_id != filter.array))
     return false;
   if (!filter.ids.empty() && !std::binary_search(filter.ids.begin(), filter.ids.end(), job.id))
     return false;

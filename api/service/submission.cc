@@ -188,8 +188,7 @@ Result<std::shared_ptr<JobRecord>> SubmissionBuilder::Draft(const std::string& n
   const Status served = CheckServed(
       *parsed, settings_, feeds == config_.cluster_queues.end() ? nullptr : &feeds->second);
   if (!served.ok()) return served.error();
-  const Status checked =
-      CheckBatchScript(config_, members_, *resolved, *queue, parsed);
+  const Status checked = CheckBatchScript(config_, members_, *resolved, *queue, parsed);
   if (!checked.ok()) return checked.error();
   std::string problem = shapes::PrepareRequests(config_, settings_, *resolved, parsed);
   auto draft = std::make_shared<JobRecord>();

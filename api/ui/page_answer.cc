@@ -11,8 +11,8 @@ namespace muster::ui {
 namespace {
 
 // Nothing from elsewhere, no script or style in the text, no frame around it, and no text becomes
-// script: no policy of trusted types is allowed. The page asks the daemon alone, and the providers at
-// which its reader signs in. data: is for the small images of style sheets.
+// script: no policy of trusted types is allowed. The page asks the daemon alone, and the providers
+// at which its reader signs in. data: is for the small images of style sheets.
 std::string Policy(std::string_view sign_in_origins) {
   return "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
          "connect-src 'self'" +

@@ -114,8 +114,7 @@ Partition SplitPartition(std::string_view text, const std::string& default_ns) {
 }
 
 std::string_view PartitionOf(const JobRow& row, std::string_view default_ns, std::string* scratch) {
-  const std::string_view names =
-      row.extra->partitions.empty() ? row.queue : row.extra->partitions;
+  const std::string_view names = row.extra->partitions.empty() ? row.queue : row.extra->partitions;
   if (row.ns == default_ns) return names;
   scratch->assign(row.ns);
   scratch->push_back('/');

@@ -23,6 +23,7 @@
 #include "clients/slurm/command.h"
 #include "clients/slurm/environment.h"
 #include "clients/slurm/hostlist.h"
+#include "clients/slurm/many_calls.h"
 #include "clients/slurm/signals.h"
 #include "clients/slurm/task_ranges.h"
 
@@ -311,29 +312,47 @@ client::Outcome<json::value> SendSignal(client::ApiClient& api, const std::strin
   return api.Send(call);
 }
 
-// Cancels one job, or sends it the signal of -s. A waiting job has no processes: KILL ends it, and
-// any other signal is refused.
-int CancelOne(client::ApiClient& api, const ScancelOptions& options, const JobRow& row) {
+// Tells what is about to happen to a job. False, with the exit status, if it is refused: a waiting
+// job has no processes, so KILL ends it, and any other signal goes nowhere.
+bool Announce(const ScancelOptions& options, const JobRow& row, int* exit) {
   const std::string id = TargetOf(options, row);
   const char* part = options.batch ? "batch " : options.full ? "full " : "";
   if (options.verbose && options.signal)
     std::fprintf(stderr, "scancel: Signal %d to %sjob %s\n", *options.signal, part, id.c_str());
   else if (options.verbose)
     std::fprintf(stderr, "scancel: Terminating %sjob %s\n", part, id.c_str());
-  const bool waits = IsPending(row.state);
-  if (waits && options.signal && *options.signal != SIGKILL) {
-    if (!options.quiet)
-      PrintError(kScancel, "Kill job error on job id " + id + ": Job is pending execution");
-    return ErrorExit(kExitRefused);
+  if (!IsPending(row.state) || !options.signal || *options.signal == SIGKILL) return true;
+  if (!options.quiet)
+    PrintError(kScancel, "Kill job error on job id " + id + ": Job is pending execution");
+  *exit = std::max(*exit, ErrorExit(kExitRefused));
+  return false;
+}
+
+// Cancels one job, or sends it the signal of -s. Prints nothing.
+client::Outcome<json::value> CancelOne(client::ApiClient& api, const ScancelOptions& options,
+                                       const JobRow& row) {
+  const std::string id = TargetOf(options, row);
+  const bool signals = !IsPending(row.state) && (options.signal || options.batch);
+  if (!signals) return api.Send({"DELETE", client::JobPath(id)});
+  return SendSignal(api, id, options.signal.value_or(SIGKILL),
+                    options.batch  ? "batch"
+                    : options.full ? "full"
+                                   : "steps");
+}
+
+int CancelAll(client::ApiClient& api, const ScancelOptions& options,
+              const std::vector<const JobRow*>& rows) {
+  std::vector<std::optional<client::Outcome<json::value>>> answers(rows.size());
+  ForEachCall(api, rows.size(), [&](client::ApiClient& own, std::size_t i) {
+    answers[i] = CancelOne(own, options, *rows[i]);
+  });
+  int exit = 0;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (answers[i]->ok()) continue;
+    exit = std::max(
+        exit, TellFailure(options, "job id", TargetOf(options, *rows[i]), answers[i]->failure()));
   }
-  const bool signals = !waits && (options.signal || options.batch);
-  const client::Outcome<json::value> answer =
-      signals ? SendSignal(api, id, options.signal.value_or(SIGKILL),
-                           options.batch  ? "batch"
-                           : options.full ? "full"
-                                          : "steps")
-              : api.Send({"DELETE", client::JobPath(id)});
-  return answer.ok() ? 0 : TellFailure(options, "job id", id, answer.failure());
+  return exit;
 }
 
 // True while the step runs.
@@ -425,6 +444,7 @@ int Cancel(ScancelOptions options) {
                  "Kill job error on job id " + SpecText(spec) + ": Invalid job id specified");
     }
   }
+  std::vector<const JobRow*> ended;
   for (const JobRow& row : list.rows()) {
     if (!Chosen(options, row, settings->ns) || (options.ask && !Confirmed(row))) continue;
     bool whole = options.jobs.empty();
@@ -433,9 +453,9 @@ int Cancel(ScancelOptions options) {
       whole = whole || spec.step.empty();
       if (!spec.step.empty()) exit = std::max(exit, CancelStep(api, options, row, spec));
     }
-    if (whole) exit = std::max(exit, CancelOne(api, options, row));
+    if (whole && Announce(options, row, &exit)) ended.push_back(&row);
   }
-  return exit;
+  return std::max(exit, CancelAll(api, options, ended));
 }
 
 }  // namespace

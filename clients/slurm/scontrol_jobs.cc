@@ -10,6 +10,7 @@
 #include "clients/lib/job_view.h"
 #include "clients/lib/visible_text.h"
 #include "clients/slurm/batch_script.h"
+#include "clients/slurm/many_calls.h"
 #include "clients/slurm/same_word.h"
 #include "clients/slurm/scontrol.h"
 #include "clients/slurm/task_ranges.h"
@@ -38,28 +39,33 @@ struct Verb {
 };
 
 // A hold by root, or of another user's job, is the operator's.
-bool IsOwn(Session& session, const JobRow& row) {
-  const client::Outcome<std::string> self = OwnUser(session.api);
+bool IsOwn(client::ApiClient& api, const JobRow& row) {
+  const client::Outcome<std::string> self = OwnUser(api);
   return self.ok() && *self == row.user && *self != "root";
 }
 
-// Slurm has a second line for all of these verbs but requeue.
-int FailChange(const Verb& verb, const std::string& why, const std::string& id) {
-  return FailPlain(why + " for job " + id +
-                   (verb.name == "requeue" ? "" : "\nslurm_suspend error: " + why));
-}
+// What became of the verb for one id, in Slurm's words.
+struct VerbResult {
+  std::vector<std::string> errors;
+  std::string failure;  // of the connection, or of the list of jobs; "": none
 
-// Sends one verb for one job, or for each task of an array; gives the exit status.
-int SendVerb(Session& session, const Verb& verb, const std::string& text) {
-  const auto spec = ParseJobSpec(text);
-  if (!spec || !spec->step.empty()) return FailChange(verb, "Invalid job id specified", text);
-  JobList list;
-  const client::Outcome<Done> fetched = FetchSpecs(session.api, {*spec}, &list);
-  if (!fetched.ok()) return Fail(kScontrol, FailureText(fetched.failure()));
-  if (list.rows().empty()) {
-    return FailChange(verb, "Invalid job id specified", text);
+  // Slurm has a second line for all of these verbs but requeue.
+  void Refuse(const Verb& verb, const std::string& why, const std::string& id) {
+    errors.push_back(why + " for job " + id +
+                     (verb.name == "requeue" ? "" : "\nslurm_suspend error: " + why));
   }
-  int exit = 0;
+};
+
+// Sends one verb for one job, or for each task of an array. Prints nothing.
+VerbResult SendVerb(client::ApiClient& api, const Verb& verb, const std::string& text) {
+  VerbResult result;
+  const auto spec = ParseJobSpec(text);
+  JobList list;
+  if (spec && spec->step.empty()) {
+    const client::Outcome<Done> fetched = FetchSpecs(api, {*spec}, &list);
+    if (!fetched.ok()) return result.failure = FailureText(fetched.failure()), result;
+  }
+  if (list.rows().empty()) return result.Refuse(verb, "Invalid job id specified", text), result;
   const auto live = std::count_if(list.rows().begin(), list.rows().end(),
                                   [](const JobRow& row) { return !IsOver(row.state); });
   for (const JobRow& row : list.rows()) {
@@ -71,12 +77,25 @@ int SendVerb(Session& session, const Verb& verb, const std::string& text) {
     client::Call call;
     call.target = client::JobPath(ChangedId(*spec, row)) + ":" + verb.name;
     json::object body = verb.body;
-    if (verb.admin_of_others && !IsOwn(session, row)) body["byAdmin"] = true;
+    if (verb.admin_of_others && !IsOwn(api, row)) body["byAdmin"] = true;
     if (!body.empty()) call.body = json::serialize(body);
-    const client::Outcome<json::value> answer = session.api.Send(call);
+    const client::Outcome<json::value> answer = api.Send(call);
     if (answer.ok()) continue;
-    const std::string why = ChangeFailure(answer.failure(), IsOver(row.state));
-    exit = FailChange(verb, why, std::to_string(row.id));
+    result.Refuse(verb, ChangeFailure(answer.failure(), IsOver(row.state)), std::to_string(row.id));
+  }
+  return result;
+}
+
+// The exit status is the highest.
+int SendVerbs(Session& session, const Verb& verb, const std::vector<std::string>& ids) {
+  std::vector<VerbResult> results(ids.size());
+  ForEachCall(session.api, ids.size(), [&](client::ApiClient& api, std::size_t i) {
+    results[i] = SendVerb(api, verb, ids[i]);
+  });
+  int exit = 0;
+  for (const VerbResult& result : results) {
+    for (const std::string& error : result.errors) exit = std::max(exit, FailPlain(error));
+    if (!result.failure.empty()) exit = std::max(exit, Fail(kScontrol, result.failure));
   }
   return exit;
 }
@@ -95,7 +114,6 @@ std::optional<JobRow> OneJob(Session& session, const std::string& text, JobList*
 
 }  // namespace
 
-// The exit status is the highest.
 int ChangeJobs(Session& session, const Words& words) {
   Verb verb;
   verb.name = words[0];
@@ -125,12 +143,11 @@ int ChangeJobs(Session& session, const Words& words) {
   }
   for (char& c : verb.name) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c + 32 : c);
   if (first >= words.size()) return FailPlain("too few arguments for keyword:" + words[0]);
-  int exit = 0;
+  std::vector<std::string> ids;
   for (std::size_t i = first; i < words.size(); ++i) {
-    for (const std::string& id : SplitList(WithoutJobKey(words[i])))
-      exit = std::max(exit, SendVerb(session, verb, id));
+    for (std::string& id : SplitList(WithoutJobKey(words[i]))) ids.push_back(std::move(id));
   }
-  return exit;
+  return SendVerbs(session, verb, ids);
 }
 
 // Waits until the job's nodes are there: 0 once it runs, 1 if it ended.

@@ -1,4 +1,5 @@
-// Partition entries: the queue entries of a batch script that may start in any of several partitions
+// Partition entries: the queue entries of a batch script that may start in any of several
+// partitions
 // (`-p a,b`, rule B29), beside its own in the partition of its record. Pure.
 #pragma once
 

@@ -36,8 +36,9 @@ std::size_t SlotOf(JobId stand_in) {
   return static_cast<std::size_t>(kSlots - 1 - (-stand_in.value) % kSlots);
 }
 
-// A parent has variants, a batch script of several partitions an entry for each of the others. An elastic job has a slice while it is dispatched, wants to grow and is
-// not leaving. No job has two of these kinds.
+// A parent has variants, a batch script of several partitions an entry for each of the others. An
+// elastic job has a slice while it is dispatched, wants to grow and is not leaving. No job has two
+// of these kinds.
 std::vector<JobPtr> StandInsOf(const JobRecord& job, const ConfigView& config,
                                const std::set<std::size_t>& open_gates) {
   if (IsParent(job)) return VariantsOf(job, config, open_gates);

@@ -18,9 +18,8 @@
 namespace muster {
 
 /// The id of one of the job's stand-ins. It is negative, so it is never the id of a job, and it is
-/// always the same for a job and slot. `slot`: 0 is the slice, n the variant of the n-th flavor or the
-/// entry in the n-th partition; of
-/// an array, its place in the window (limits::kArrayWindow).
+/// always the same for a job and slot. `slot`: 0 is the slice, n the variant of the n-th flavor or
+/// the entry in the n-th partition; of an array, its place in the window (limits::kArrayWindow).
 JobId StandInId(JobId job, std::size_t slot);
 /// True for ids that StandInId makes.
 inline bool IsStandIn(JobId id) { return id.value < 0; }

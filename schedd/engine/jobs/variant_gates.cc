@@ -59,9 +59,9 @@ void StandInQueue::NoteVariant(const JobPtr& job, const core::UnadmittedWorkload
       true);
 }
 
-// Entries of a batch script in other partitions have gates too, so that it preempts in one partition
-// at a time: its own goes first, and the first of the others kGateWaitUs after it was blocked. The
-// job shows the reason that its own partition gives.
+// Entries of a batch script in other partitions have gates too, so that it preempts in one
+// partition at a time: its own goes first, and the first of the others kGateWaitUs after it was
+// blocked. The job shows the reason that its own partition gives.
 void StandInQueue::NotePartition(const JobPtr& job, const core::UnadmittedWorkload& waiting) {
   if (!waiting.preemption_gated) return;
   VariantNotes& notes = variant_notes_[job->id];
@@ -84,9 +84,9 @@ void StandInQueue::OpenNextGate(const JobPtr& job) {
     if (!notes.open.insert(slot).second) continue;
     notes.next = WallTime{now.us + kGateWaitUs};
     gate_times_.emplace(notes.next, job->id);
-    commits_.AddEvent("JobPreemptionGateOpened", job->id, ObjectName(*job), "",
-                      "An entry may preempt: the one of flavor or partition number " +
-                          std::to_string(slot));
+    commits_.AddEvent(
+        "JobPreemptionGateOpened", job->id, ObjectName(*job), "",
+        "An entry may preempt: the one of flavor or partition number " + std::to_string(slot));
     Sync(job);
     return;
   }

@@ -124,6 +124,7 @@ PLACEHOLDER = "its words stand for a name of the reader's; the blocks or tests o
 KUBECONFIG = "it needs a Kubernetes cluster: e2e_kube_registry and the other e2e_kube_* start musterd with them"
 NAMED = "a program, command or option, named; the blocks type it"
 NOT_TYPED = {
+    "muster token create": "the line of the page about access types it with its options",
     "scripts/quickstart.sh": "it installs packages and builds; this test starts the daemon with its members and queues",
     "scripts/test.sh": "it runs this test",
     "musterd --data-dir ~/muster --local-cluster desk,cpu=8,memory=32Gi,nvidia.com/gpu=1": "it listens on the default ports",

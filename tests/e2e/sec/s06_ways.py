@@ -79,6 +79,7 @@ ROUTES = {
     "POST /v1/namespaces/{namespace}/jobs:batch": [("/v1/namespaces/team-a/jobs:batch", "jobs", None)],
     "POST /v1/apply": [("/v1/apply?namespace=team-a", "jobs", TEAM), ("/v1/apply" + DRY, [local_queue("main")], ADMINS)],
     "GET /v1/jobs": [("/v1/jobs?namespace=team-a", None, None), ("/v1/jobs", None, PEOPLE)],
+    "GET /v1/jobcounts": [("/v1/jobcounts?namespace=team-a", None, None), ("/v1/jobcounts", None, PEOPLE)],
     "GET /v1/jobs/{id}": [("/v1/jobs/{own}", None, None), ("/v1/jobs/{mate}", None, None)],
     "DELETE /v1/jobs/{id}": [("/v1/jobs/{own}", None, "own"), ("/v1/jobs/{mate}", None, "mate")],
     **{f"POST /v1/jobs/{{id}}:{verb}": [(f"/v1/jobs/{{{whose}}}:{verb}", body, whose) for whose in ("own", "mate")]
@@ -88,7 +89,7 @@ ROUTES = {
     **{f"POST /v1/jobs/{{id}}:{verb}": [(f"/v1/jobs/{{{whose}}}:{verb}", EMPTY, ADMINS) for whose in ("own", "mate")]
        for verb in ("suspend", "resume")},
     **{f"GET /v1/jobs/{{id}}/{part}": [(f"/v1/jobs/{{mate}}/{part}", None, None)] for part in (
-        "explain", "events", "pods", "steps", "member-events")},
+        "explain", "events", "pods", "steps", "member-events", "manifest")},
     "GET /v1/jobs/{id}/script": [("/v1/jobs/{mate_script}/script", None, None)],
     # Jobs that the caller may not see are left out.
     "GET /v1/steps": [("/v1/steps?job=1,2", None, PEOPLE)],

@@ -9,6 +9,8 @@ from callers import ask
 from muster_server import BIN, SOURCE, Server
 
 OPEN = {"/livez", "/healthz", "/readyz"}
+# The files of the web page hold nothing of the daemon.
+PAGE = "/ui"
 
 
 def routes():
@@ -51,13 +53,16 @@ class Unknown(unittest.TestCase):
         cls.server.stop()
         cls.server.close()
 
-    def test_every_route_but_health_is_401(self):
+    def test_every_route_but_health_and_the_page_is_401(self):
         asked = let_in = 0
         for method, path in routes():
             status, answer = ask(self.server, "tcp", method, path, body=None if method == "GET" else {})
             asked += 1
             if path in OPEN:
                 self.assertEqual(status, 200, path)
+                continue
+            if path == PAGE or path.startswith(PAGE + "/"):
+                self.assertIn(status, (200, 404), path)
                 continue
             let_in += status != 401
             self.assertEqual(status, 401, (method, path, answer))

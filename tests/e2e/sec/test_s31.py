@@ -61,6 +61,7 @@ def cases(held):
         ("post", "/v1/jobs/{id}:signal"): (f"{other}:signal", {"signal": "USR1"}, {}),
         ("post", "/v1/jobs/{id}:notify"): (f"{other}:notify", {"message": "hello"}, {}),
         ("delete", "/v1/jobs/{id}"): (other, None, {}),
+        ("post", "/v1/quotas"): ("/v1/quotas", {"clusterQueue": "main", "flavor": "standard", "resource": "cpu", "nominal": "2"}, {}),
         ("post", "/v1/memberclusters"): ("/v1/memberclusters", {"name": "away", "kubeconfig": "no kubeconfig"}, {}),
         ("delete", "/v1/memberclusters/{name}"): ("/v1/memberclusters/nobody", None, {}),
         ("post", "/v1/memberclusters/{name}:cordon"): ("/v1/memberclusters/west:cordon", {}, {}),

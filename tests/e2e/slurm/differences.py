@@ -35,7 +35,6 @@ OTHER = {
     "acctg_freq": ("use is sampled as often as the member does, so any frequency is taken; the recorded Slurm samples nothing and refuses",
                    TAKEN),
     "mem_zero": ("all memory of a node is shown as the amount that it comes to", {"out": "MinMemoryNode=16000M\n"}),
-    "partition_list": ("of several partitions the daemon chooses one at submission, and that is shown", {"out": "Partition=short\n"}),
     "pbs_lines": ("#PBS lines are comments: Muster reads no PBS scripts", {"out": "COMPLETED\nscript.sh\n"}),
     "too_many_cpus": ("what no member can ever hold is refused at once; Slurm keeps such a job waiting for a change of its partition",
                       {"out": "", "err": "sbatch: error: Batch job submission failed: Requested node configuration is not available\n", "exit": 1}),

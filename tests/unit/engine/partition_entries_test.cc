@@ -12,10 +12,8 @@ class PartitionEntriesTest : public ::testing::Test {
   PartitionEntriesTest() {
     const ResourceList quota = {{"cpu", 2000}};
     Apply({NamespaceObject("default"), FlavorObject("default"), PriorityClassObject("high", 100),
-           ClusterQueueObject(
-               {.name = "cqa", .nominal = quota, .within = "LowerPriority"}),
-           ClusterQueueObject(
-               {.name = "cqb", .nominal = quota, .within = "LowerPriority"}),
+           ClusterQueueObject({.name = "cqa", .nominal = quota, .within = "LowerPriority"}),
+           ClusterQueueObject({.name = "cqb", .nominal = quota, .within = "LowerPriority"}),
            LocalQueueObject("a", "cqa"), LocalQueueObject("b", "cqb"),
            LocalQueueObject("other", "cqa"), MemberObject("east", {{"cpu", 64'000}})});
   }
@@ -99,9 +97,8 @@ TEST_F(PartitionEntriesTest, APartitionThatIsDown_IsNotTried_UntilItIsUp) {
 TEST_F(PartitionEntriesTest, AHeldScript_StartsNowhere) {
   Submit("fills", "a", "");
   const JobId id = SubmitScript(
-      &world,
-      {.job = {.queue = "a", .cluster_queue = "cqa", .held = true},
-       .batch = DetailsWith([](auto& details) { details.partitions = "a,b"; })});
+      &world, {.job = {.queue = "a", .cluster_queue = "cqa", .held = true},
+               .batch = DetailsWith([](auto& details) { details.partitions = "a,b"; })});
   world.Run();
   EXPECT_EQ(world.StateOf(id), JobState::kHeld);
   EXPECT_EQ(world.UsedCpu("cqb"), 0);
