@@ -186,7 +186,9 @@ TEST(KubeLists, QuantitiesAreTextsWhateverWasWritten) {
   const Answer again = api.Ask("PUT", kKueue + "/clusterqueues/numbers", WriteJson(read));
   EXPECT_EQ(Json(again.body).at("metadata").at("generation"), 1) << "nothing changed";
 
+  // Held, so that it is not admitted between being read and being written.
   json::value job = JobManifest("train");
+  job.at("spec").as_object()["suspend"] = true;
   const std::string cpu = "/spec/template/spec/containers/0/resources/requests/cpu";
   job.at_pointer(cpu) = 1;
   const Answer dry = api.Post(kJobs + "?dryRun=All", job);
@@ -194,7 +196,8 @@ TEST(KubeLists, QuantitiesAreTextsWhateverWasWritten) {
   const Answer submitted = api.Post(kJobs, job);
   EXPECT_EQ(Json(submitted.body).at_pointer(cpu), "1");
   EXPECT_EQ(Json(api.Get(kJobs).body).at("items").at(0).at_pointer(cpu), "1");
-  EXPECT_EQ(api.Ask("PUT", kJobs + "/train", api.Get(kJobs + "/train").body).status, 200);
+  const Answer same = api.Ask("PUT", kJobs + "/train", api.Get(kJobs + "/train").body);
+  EXPECT_EQ(same.status, 200) << same.body;
   json::value as_written = Json(api.Get(kJobs + "/train").body);
   as_written.at_pointer(cpu) = 1;
   EXPECT_EQ(api.Ask("PUT", kJobs + "/train", WriteJson(as_written)).status, 200)
