@@ -15,7 +15,7 @@
 #include <cstring>
 
 #include "clients/lib/deadline.h"
-#include "clients/lib/tls_client.h"
+#include "clients/lib/pem_file.h"
 #include "schedd/credentials/exec_credential.h"
 #include "schedd/text/json.h"
 

@@ -155,7 +155,7 @@ Failure HttpClient::Secure(std::int64_t deadline_ms, bool* connected) {
   SocketStream& socket = connection_->stream.socket;
   socket.set_deadline(deadline_ms != 0 && deadline_ms < limit ? deadline_ms : limit);
   bool timed_out = false;
-  auto opened = TlsStream::Open(socket, tls_, endpoint_.host, &timed_out);
+  auto opened = OpenTls(socket, tls_, endpoint_.host, &timed_out);
   if (opened.ok()) {
     connection_->stream.tls = std::move(opened).value();
     return {};

@@ -159,6 +159,13 @@ Endpoint DefaultServer(const std::vector<std::string>& sockets) {
   return {};
 }
 
+bool AsksByTls(const EnvLookup& env, const std::string& config_file) {
+  const std::string url = env("MUSTER_URL");
+  if (!url.empty()) return url.find("https://") != std::string::npos;
+  const Result<FileSettings> file = ReadSettingsFile(config_file);
+  return file.ok() && file->server.find("https://") != std::string::npos;
+}
+
 Result<Settings> LoadSettings(const SettingFlags& flags, const EnvLookup& env,
                               const std::string& config_file) {
   Result<FileSettings> file = ReadSettingsFile(config_file);

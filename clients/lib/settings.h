@@ -69,6 +69,10 @@ Endpoint DefaultServer(const std::vector<std::string>& sockets);
 Result<Settings> LoadSettings(const SettingFlags& flags, const EnvLookup& env,
                               const std::string& config_file);
 
+/// True if a server that LoadSettings would find in the environment or the file is asked by https.
+/// False for a file that cannot be read: LoadSettings says why.
+bool AsksByTls(const EnvLookup& env, const std::string& config_file);
+
 /// $XDG_CONFIG_HOME/muster/config.yaml, else $HOME/.config/muster/config.yaml; "" if neither is
 /// set.
 std::string DefaultConfigFile(const EnvLookup& env);

@@ -1,9 +1,9 @@
 # cmake --install, and a Debian package by CPack (cpack -G DEB in the build directory).
 install(TARGETS musterd muster-launcher muster_program muster-pod-supervisor muster-step-agent RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 # The Slurm-named commands have a directory of their own, so that the user's PATH decides whether they hide a real Slurm.
-install(TARGETS muster_slurm_program muster-srun RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/muster/slurm)
+install(TARGETS muster_slurm_program muster_slurm_tls_program muster-srun RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/muster/slurm)
 install(CODE "
-  foreach(name sbatch squeue scancel sacct sinfo scontrol salloc sbcast strigger)
+  foreach(name ${MUSTER_SLURM_NAMES})
     file(CREATE_LINK muster-slurm \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBEXECDIR}/muster/slurm/\${name}\" SYMBOLIC)
   endforeach()
   foreach(name srun sattach)

@@ -196,6 +196,7 @@ const std::map<std::string, std::vector<std::string>>& Arrows() {
         "schedd/world", "schedd/store/store.h", "schedd/telemetry", "backends/backend.h",
         "api/auth", "api/net", "api/service"}},
       {"clients/lib", {"schedd/base", "schedd/text", "schedd/credentials"}},
+      {"clients/lib/tls", {"schedd/base", "schedd/credentials", "clients/lib"}},
       {"clients/login", {"schedd/base", "schedd/text", "clients/lib"}},
       {"clients/cli",
        {"schedd/base", "schedd/text", "schedd/model", "schedd/simulate",
@@ -212,7 +213,7 @@ const std::map<std::string, std::vector<std::string>>& Arrows() {
       // The programs themselves keep their memory private before anything holds a token.
       {"clients/cli/main",
        {"schedd/base", "schedd/text", "schedd/credentials", "clients/cli", "clients/lib"}},
-      {"clients/slurm/main", {"schedd/credentials", "clients/slurm"}},
+      {"clients/slurm/main", {"schedd/credentials", "clients/slurm", "clients/lib"}},
   };
   return arrows;
 }
@@ -310,7 +311,7 @@ TEST(Tidy, LibrariesStayBehindTheirOneDoor) {
       {std::regex("#include <boost/(asio|beast)"),
        {"api/rest", "api/grpc/front", "clients/lib", "backends/k8s", "tests"}},
       {std::regex("#include <openssl/(ssl|pem|bio)"),
-       {"schedd/credentials", "api/net/tls", "clients/lib", "backends/k8s/client", "tests"}},
+       {"schedd/credentials", "api/net/tls", "clients/lib/tls", "backends/k8s/client", "tests"}},
       {std::regex("#include <spdlog"), {"schedd/telemetry"}},
       {std::regex("#include <prometheus"), {"schedd/telemetry"}},
       {std::regex("#include <yaml"), {"schedd/text"}},
@@ -409,6 +410,7 @@ TEST(Tidy, ProgramsAreStartedInListedFilesOnly) {
       {"clients/slurm/sbatch_environment.cc", "the caller's login shell, for --get-user-env"},
       {"clients/slurm/allocation/join.cc", "muster-srun, which asked for the job to enter"},
       {"clients/slurm/allocation/srun.cc", "muster-srun, inside the new allocation"},
+      {"clients/slurm/main/without_tls.cc", "muster-slurm-tls, for a server that is asked by https"},
       {"clients/steps/agent/task_start.cc", "the tasks of srun"},
       {"clients/steps/srun/connect.cc", "the agent that runs the tasks"},
       {"clients/steps/srun/other_job.cc", "muster-slurm, which asks the daemon for a job"},

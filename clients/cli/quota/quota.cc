@@ -13,6 +13,7 @@
 
 #include "clients/cli/commands.h"
 #include "clients/cli/text_table.h"
+#include "clients/lib/pem_file.h"
 #include "muster/v1/quota.grpc.pb.h"
 
 namespace muster::cli {

@@ -1,10 +1,13 @@
 // muster-slurm: one program with many names. It runs the command whose name it was called by (each
 // name is a link to it), or the command that its first argument names.
+//
+// muster-slurm-tls is the same program with TLS; muster-slurm becomes it where it has to.
 #include <csignal>
 #include <cstdio>
 #include <cstring>
 
 #include "clients/slurm/command.h"
+#include "clients/slurm/main/tls_choice.h"
 #include "schedd/credentials/private_memory.h"
 
 int main(int argc, char** argv) {
@@ -22,6 +25,7 @@ int main(int argc, char** argv) {
       {"srun", muster::slurm::RunSrun},         {"sbcast", muster::slurm::RunSbcast},
       {"strigger", muster::slurm::RunStrigger},
   };
+  muster::slurm::TakeTlsProgram(argv);
   muster::KeepMemoryPrivate();
   // When the reader of a pipe is gone (squeue | head), writes fail instead of killing the process
   // by a signal.

@@ -2,11 +2,12 @@
 import http.client
 import os
 import re
+import shutil
 import socket
 import subprocess
 import unittest
 
-from muster_server import BIN, Server
+from muster_server import BIN, QUEUES, Server
 from tls_site import GRPC_HELLO, REST_HELLO, Authority, TlsServer, replace, s_client, text_of
 
 # Suites of TLS 1.2 without forward secrecy or without authenticated encryption, and null ones.
@@ -141,6 +142,26 @@ class Tls(unittest.TestCase):
         # A token does not travel in plain text.
         wrong = muster("status", MUSTER_TOKEN="t", MUSTER_URL="http://192.0.2.1:8686")
         self.assertIn("in plain text", wrong.stderr)
+
+    def test_the_slurm_named_commands_speak_tls_where_the_server_is_asked_by_https(self):
+        server = self.serve()
+        server.run("muster", "apply", "-f", "-", stdin=QUEUES)
+        sbatch = f"{BIN}/slurm/sbatch"
+        told = server.run(sbatch, "--parsable", "-o", "/dev/null", stdin="#!/bin/sh\ntrue\n")
+        self.assertRegex(told, r"^\d+")
+        # The server of the configuration file counts as that of the environment.
+        os.makedirs(f"{server.dir}/.config/muster", exist_ok=True)
+        replace(f"{server.dir}/.config/muster/config.yaml", f"server: {server.url()}\nca: {self.site.pem}\n")
+        shown = server.run(f"{BIN}/slurm/squeue", "--version", env={"MUSTER_URL": ""})
+        self.assertIn("muster", shown.lower())
+        listed = server.run(f"{BIN}/slurm/sacct", "-X", "-n", "-o", "jobid", env={"MUSTER_URL": "", "MUSTER_CA": "", "XDG_CONFIG_HOME": ""})
+        self.assertEqual(listed.split(), told.split(";")[0].split())
+        # The program without TLS says what it misses before it reads anything.
+        alone = f"{server.dir}/sbatch"
+        shutil.copy(os.path.realpath(sbatch), alone)
+        refused = server.run(alone, "--parsable", check=False, stdin="#!/bin/sh\ntrue\n")
+        self.assertEqual(refused.returncode, 1)
+        self.assertIn(f"asked by https, but {alone}-tls: No such file", refused.stderr)
 
     def test_certificates_are_exchanged_without_a_restart(self):
         server = self.serve()

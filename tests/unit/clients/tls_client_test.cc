@@ -62,7 +62,7 @@ class TlsClientTest : public ::testing::Test {
     SocketStream socket(ends[0]);
     socket.set_deadline(NowMs() + 60'000);
     bool timed_out = false;
-    auto opened = TlsStream::Open(socket, settings, host, &timed_out);
+    auto opened = OpenTls(socket, settings, host, &timed_out);
     if (!opened.ok()) return opened.error().detail;
     TlsStream& tls = **opened;
     TlsStream::ErrorCode ec;
@@ -119,7 +119,7 @@ TEST_F(TlsClientTest, APortWithoutTlsIsNamed) {
   SocketStream socket(ends[0]);
   socket.set_deadline(NowMs() + 60'000);
   bool timed_out = false;
-  const auto opened = TlsStream::Open(socket, Trusting(), "batch.example", &timed_out);
+  const auto opened = OpenTls(socket, Trusting(), "batch.example", &timed_out);
   ASSERT_FALSE(opened.ok());
   EXPECT_EQ(opened.error().detail, "this port does not speak TLS: use http://");
   EXPECT_FALSE(timed_out);

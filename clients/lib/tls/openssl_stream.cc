@@ -9,10 +9,8 @@
 #include <openssl/x509v3.h>
 
 #include <climits>
-#include <cstring>
-#include <fstream>
-#include <sstream>
 
+#include "clients/lib/pem_file.h"
 #include "schedd/credentials/tls_material.h"
 
 namespace muster::client {
@@ -52,17 +50,36 @@ std::string OpenSslProblem() {
          (text == nullptr ? "" : text);
 }
 
-}  // namespace
+class OpenSslStream : public TlsStream {
+ public:
+  explicit OpenSslStream(SocketStream& socket) : socket_(socket) {}
+  ~OpenSslStream() override;
+  OpenSslStream(const OpenSslStream&) = delete;
+  OpenSslStream& operator=(const OpenSslStream&) = delete;
 
-Result<std::string> ReadPemFile(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream text;
-  text << in.rdbuf();
-  if (!in) return InvalidArgument(path + ": cannot be read: " + std::strerror(errno));
-  return text.str();
-}
+  std::size_t Read(void* bytes, std::size_t size, ErrorCode& ec) override;
+  std::size_t Write(const void* bytes, std::size_t size, ErrorCode& ec) override;
+  const std::string& problem() const override { return problem_; }
 
-TlsStream::~TlsStream() {
+  Status Prepare(const TlsSettings& settings, const std::string& host);
+  Status Shake(const TlsSettings& settings, const std::string& host, bool* timed_out);
+
+ private:
+  // After a call of OpenSSL that returned `result`: sends and receives what it waits for. True:
+  // call it again.
+  bool Advance(int result, ErrorCode& ec);
+  bool Flush(ErrorCode& ec);
+
+  SocketStream& socket_;
+  SSL_CTX* context_ = nullptr;
+  SSL* ssl_ = nullptr;
+  BIO *in_ = nullptr, *out_ = nullptr;  // owned by ssl_
+  bool plain_ = false;                  // the server's first bytes are not TLS
+  bool begun_ = false;
+  std::string problem_;
+};
+
+OpenSslStream::~OpenSslStream() {
   if (ssl_ != nullptr) {
     // The server should hear that this is the end; whether it does is of no consequence.
     ErrorCode ec;
@@ -79,18 +96,7 @@ TlsStream::~TlsStream() {
   SSL_CTX_free(context_);
 }
 
-Result<std::unique_ptr<TlsStream>> TlsStream::Open(SocketStream& socket,
-                                                   const TlsSettings& settings,
-                                                   const std::string& host, bool* timed_out) {
-  *timed_out = false;
-  std::unique_ptr<TlsStream> made(new TlsStream(socket));
-  Status ready = made->Prepare(settings, host);
-  if (ready.ok()) ready = made->Shake(settings, host, timed_out);
-  if (!ready.ok()) return ready.error();
-  return made;
-}
-
-Status TlsStream::Prepare(const TlsSettings& settings, const std::string& host) {
+Status OpenSslStream::Prepare(const TlsSettings& settings, const std::string& host) {
   context_ = SSL_CTX_new(TLS_client_method());
   if (context_ == nullptr) return Internal("TLS cannot be set up");
   RequireModernTls(context_);
@@ -132,7 +138,7 @@ Status TlsStream::Prepare(const TlsSettings& settings, const std::string& host) 
   return Done{};
 }
 
-Status TlsStream::Shake(const TlsSettings& settings, const std::string& host, bool* timed_out) {
+Status OpenSslStream::Shake(const TlsSettings& settings, const std::string& host, bool* timed_out) {
   for (;;) {
     ERR_clear_error();
     const int done = SSL_do_handshake(ssl_);
@@ -154,7 +160,7 @@ Status TlsStream::Shake(const TlsSettings& settings, const std::string& host, bo
 
 // What could not be sent is dropped: the connection is broken, but the server's last words, such as
 // the alert that says why, may still be read.
-bool TlsStream::Flush(ErrorCode& ec) {
+bool OpenSslStream::Flush(ErrorCode& ec) {
   ec = {};
   char* bytes = nullptr;
   const long size = BIO_get_mem_data(out_, &bytes);
@@ -166,7 +172,7 @@ bool TlsStream::Flush(ErrorCode& ec) {
   return !ec;
 }
 
-bool TlsStream::Advance(int result, ErrorCode& ec) {
+bool OpenSslStream::Advance(int result, ErrorCode& ec) {
   const int error = SSL_get_error(ssl_, result);
   if (error == SSL_ERROR_SSL || error == SSL_ERROR_SYSCALL) {
     const std::string what = OpenSslProblem();
@@ -193,7 +199,7 @@ bool TlsStream::Advance(int result, ErrorCode& ec) {
   return true;
 }
 
-std::size_t TlsStream::Read(void* bytes, std::size_t size, ErrorCode& ec) {
+std::size_t OpenSslStream::Read(void* bytes, std::size_t size, ErrorCode& ec) {
   const int most = static_cast<int>(size < INT_MAX ? size : INT_MAX);
   for (;;) {
     ec = {};
@@ -204,7 +210,7 @@ std::size_t TlsStream::Read(void* bytes, std::size_t size, ErrorCode& ec) {
   }
 }
 
-std::size_t TlsStream::Write(const void* bytes, std::size_t size, ErrorCode& ec) {
+std::size_t OpenSslStream::Write(const void* bytes, std::size_t size, ErrorCode& ec) {
   const int most = static_cast<int>(size < kTlsPiece ? size : kTlsPiece);
   if (most == 0) return ec = {}, 0;
   for (;;) {
@@ -214,6 +220,18 @@ std::size_t TlsStream::Write(const void* bytes, std::size_t size, ErrorCode& ec)
     if (n > 0) return Flush(ec) ? static_cast<std::size_t>(n) : 0;
     if (!Advance(n, ec)) return 0;
   }
+}
+
+}  // namespace
+
+Result<std::unique_ptr<TlsStream>> OpenTls(SocketStream& socket, const TlsSettings& settings,
+                                           const std::string& host, bool* timed_out) {
+  *timed_out = false;
+  auto made = std::make_unique<OpenSslStream>(socket);
+  Status ready = made->Prepare(settings, host);
+  if (ready.ok()) ready = made->Shake(settings, host, timed_out);
+  if (!ready.ok()) return ready.error();
+  return std::unique_ptr<TlsStream>(std::move(made));
 }
 
 }  // namespace muster::client
