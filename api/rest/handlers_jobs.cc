@@ -223,7 +223,7 @@ Response ListJobs(ApiContext& api, const Caller& who, Request& request) {
   if (ids->empty() && request.Query("id") != nullptr)
     return ErrorResponse(request, InvalidField("id", "names no job"));
   filter->ids = std::move(*ids);
-  Result<api::JobMembers> members = api::JobMembers().set();
+  Result<api::JobMembers> members = api::JobMembers::All();
   if (request.Query("fields") != nullptr) members = api::JobMembersOf(query.List("fields"));
   if (!members.ok()) return ErrorResponse(request, members.error());
   const auto limit = query.Number("limit", limits::kPageItems, 1, limits::kPageItemsMax);

@@ -116,15 +116,6 @@ void AppendConditions(const JobRecord& job, std::string* out) {
   out->push_back(']');
 }
 
-// Batch jobs are few in long lists, so their options go through a JSON value.
-void AppendBatch(const JobRecord& job, std::string* out) {
-  if (job.batch == nullptr) {
-    out->append("null");
-  } else {
-    out->append(json::serialize(BatchJson(job)));
-  }
-}
-
 // One member of the view as text.
 struct Member {
   std::string_view key;  // with its quotes and colon
@@ -199,10 +190,11 @@ constexpr Member kMembers[] =
                  {"\"exitSignal\":", AppendNumber<&JobRecord::exit_signal>},
                  {"\"timeLimitSeconds\":", AppendNumber<&JobRecord::time_limit_s>},
                  {"\"podSets\":", AppendPodSets}, {"\"conditions\":", AppendConditions},
-                 {"\"batch\":", AppendBatch},
+                 {"\"batch\":",
+                  [](const JobRecord& job, std::string* out) { AppendBatch(job, out); }},
                  };
 // JobMembers has one bit for each.
-static_assert(std::size(kMembers) == JobMembers().size());
+static_assert(std::size(kMembers) == JobMembers().view.size());
 
 }  // namespace
 
@@ -254,33 +246,46 @@ json::object JobViewJson(const JobRecord& job) {
   return out;
 }
 
-void AppendJobView(const JobRecord& job, JobMembers members, std::string* out) {
+void AppendJobView(const JobRecord& job, const JobMembers& members, std::string* out) {
   out->push_back('{');
   bool first = true;
   for (std::size_t i = 0; i < std::size(kMembers); ++i) {
-    if (!members.test(i)) continue;
+    if (!members.view.test(i)) continue;
     if (!first) out->push_back(',');
     first = false;
     out->append(kMembers[i].key);
     kMembers[i].append(job, out);
   }
+  // `batch` is the last member.
+  if (members.batch.any() && !members.view.test(std::size(kMembers) - 1)) {
+    out->append(first ? "\"batch\":" : ",\"batch\":");
+    AppendBatch(job, members.batch, out);
+  }
   out->push_back('}');
 }
 
 void AppendJobView(const JobRecord& job, std::string* out) {
-  AppendJobView(job, JobMembers().set(), out);
+  AppendJobView(job, JobMembers::All(), out);
 }
 
 Result<JobMembers> JobMembersOf(const std::vector<std::string>& names) {
   if (names.empty()) return InvalidField("fields", "names no member of a job view");
   JobMembers members;
+  constexpr std::string_view kBatch = "batch.";
   for (const std::string& name : names) {
+    if (name.starts_with(kBatch)) {
+      const auto member = BatchMemberOf(std::string_view(name).substr(kBatch.size()));
+      if (!member)
+        return InvalidField("fields", Quoted(name) + " is not a member of a script's job view");
+      members.batch.set(*member);
+      continue;
+    }
     const auto* found = std::find_if(std::begin(kMembers), std::end(kMembers),
                                      [&](const Member& member) { return member.name() == name; });
     if (found == std::end(kMembers)) {
       return InvalidField("fields", Quoted(name) + " is not a member of a job view");
     }
-    members.set(static_cast<std::size_t>(found - std::begin(kMembers)));
+    members.view.set(static_cast<std::size_t>(found - std::begin(kMembers)));
   }
   return members;
 }

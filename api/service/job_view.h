@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "api/service/batch_view.h"
 #include "schedd/base/result.h"
 #include "schedd/model/job.h"
 #include "schedd/text/json.h"
@@ -25,11 +26,18 @@ WallTime RequeueAt(const JobRecord& job);
 json::object JobViewJson(const JobRecord& job);
 /// Appends the job view as text without building a JSON value first; for long lists.
 void AppendJobView(const JobRecord& job, std::string* out);
-/// The members of the job view that an answer carries: bit i stands for the i-th one.
-using JobMembers = std::bitset<31>;
-/// kInvalidArgument on `fields`: `names` is empty, or one of them is not a member of the job view.
+/// The members of the job view that an answer carries.
+struct JobMembers {
+  std::bitset<31> view;  // bit i stands for the i-th one
+  BatchMembers batch;    // of a `batch` that `view` does not name
+
+  static JobMembers All() { return {std::bitset<31>().set(), {}}; }
+};
+/// A name is that of a member, or "batch.NAME" for one member of `batch`; a `batch` that is made of
+/// such names leaves out what is empty (AppendBatch). kInvalidArgument on `fields`: `names` is
+/// empty, or one of them is not a member of the job view.
 Result<JobMembers> JobMembersOf(const std::vector<std::string>& names);
 /// The same with these members only, in the order of the view.
-void AppendJobView(const JobRecord& job, JobMembers members, std::string* out);
+void AppendJobView(const JobRecord& job, const JobMembers& members, std::string* out);
 
 }  // namespace muster::api

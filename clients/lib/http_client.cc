@@ -130,7 +130,8 @@ std::int64_t NowMs() {
 }
 
 struct HttpClient::Connection {
-  explicit Connection(int fd) : stream(fd) {}
+  // Beast reads as much at once as its buffer has room for, and 512 bytes without a reserve.
+  explicit Connection(int fd) : stream(fd) { buffer.reserve(4096); }
   WireStream stream;
   boost::beast::flat_buffer buffer;
 };
@@ -267,6 +268,7 @@ Outcome<HttpResponse> HttpClient::SendOnce(const HttpRequest& request, std::int6
   const bool to_sink = sink != nullptr && response.status >= 200 && response.status < 300;
   if (to_sink && !(*sink)({})) return response;
   std::vector<char> chunk(to_sink ? kChunk : 16 << 10);
+  if (to_sink) connection->buffer.reserve(chunk.size());
   while (!parser.is_done()) {
     parser.get().body().data = chunk.data();
     parser.get().body().size = chunk.size();

@@ -24,8 +24,8 @@ std::optional<std::size_t> SqueueFieldByLetter(char letter);
 std::optional<std::size_t> SqueueFieldByName(std::string_view name);
 /// The column's title.
 std::string_view SqueueHeader(std::size_t field);
-/// The members of the job view that the cell needs, separated by commas. `state` and `reason` are
-/// not among them, because every row needs these two.
+/// The members of the job view that the cell needs, separated by commas. `state`, `reason` and
+/// the short members of `batch` are not among them, because every row needs these.
 std::string_view SqueueMembers(std::size_t field);
 /// The text of the cell. It is in the row, in static storage or in `scratch`, which is cleared
 /// first.

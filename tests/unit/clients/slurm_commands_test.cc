@@ -56,6 +56,20 @@ TEST_F(SlurmCommands, SqueuePrintsSlurmsTable) {
             "                 7   default averylon     root PD       0:00      1 (Resources)\n");
 }
 
+// The members of a `batch` that "batch.NAME" asks for and that say something, as the server cuts
+// it.
+json::object OnlyBatch(const json::object& batch, const std::string& names) {
+  json::object kept;
+  for (const auto& [key, value] : batch) {
+    const bool empty = key == "arrayTaskId" ? value == -1
+                                            : value == "" || value == 0 || value == false ||
+                                                  value == json::array() || value == json::object();
+    if (!empty && names.find(",batch." + std::string(key) + ",") != std::string::npos)
+      kept[key] = value;
+  }
+  return kept;
+}
+
 // A list as the server cuts it to `?fields=`.
 std::string OnlyFields(const FakeRequest& request, const std::string& list) {
   const std::size_t at = request.target.find("fields=");
@@ -71,6 +85,9 @@ std::string OnlyFields(const FakeRequest& request, const std::string& list) {
     for (const auto& [key, value] : item.as_object()) {
       if (names.find("," + std::string(key) + ",") != std::string::npos) kept[key] = value;
     }
+    if (!kept.contains("batch") && item.as_object().contains("batch") &&
+        item.at("batch").is_object())
+      kept["batch"] = OnlyBatch(item.at("batch").get_object(), names);
     item = kept;
   }
   return json::serialize(document);

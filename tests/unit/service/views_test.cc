@@ -128,6 +128,26 @@ TEST(JobView, AppendedMembers_AreThoseOfTheViewInItsOrder_WhicheverAreAskedFor) 
   }
 }
 
+TEST(JobView, MembersOfABatchAlone_AreThoseThatAreNotEmpty) {
+  const Result<JobMembers> members = JobMembersOf(
+      {"id", "batch.waitingTasks", "batch.arrayTaskId", "batch.deadline", "batch.exclusive"});
+  ASSERT_TRUE(members.ok());
+  std::string text;
+  AppendJobView(FullJob(), *members, &text);
+  const json::object whole = JobViewJson(FullJob());
+  EXPECT_EQ(text, "{\"id\":" + json::serialize(whole.at("id")) +
+                      ",\"batch\":{\"waitingTasks\":\"0-3,7,10-20:5\"}}");
+  // A job of another kind has no batch, and `batch` wins over its members.
+  text.clear();
+  AppendJobView(JobRecord{}, *members, &text);
+  EXPECT_TRUE(text.ends_with(",\"batch\":null}")) << text;
+  text.clear();
+  AppendJobView(FullJob(), *JobMembersOf({"batch.deadline", "batch"}), &text);
+  EXPECT_EQ(json::parse(text).at("batch"), whole.at("batch"));
+  EXPECT_NE(JobMembersOf({"batch.waiting"}).error().detail.find("batch.waiting"),
+            std::string::npos);
+}
+
 TEST(JobView, MembersThatAJobViewHasNot_AreRefusedByName) {
   const Error unknown = JobMembersOf({"id", "nmae"}).error();
   EXPECT_EQ(unknown.code, Code::kInvalidArgument);
