@@ -133,8 +133,10 @@ bool Recovery::Try() {
   const Monotonic asked = context.clock.Now();
   const auto lease = context.store.Lead(context.options.holder, kLeadWait);
   if (!lease.ok()) {
-    const bool other = context.options.lease != nullptr && context.options.lease->OtherLeads();
-    if (!other) return Fail("waiting for leadership", lease.error());
+    const LeaseBoard* const board = context.options.lease;
+    const bool waits = board != nullptr && (board->OtherLeads() ||
+                                            context.clock.Now() < board->self().patient_until);
+    if (!waits) return Fail("waiting for leadership", lease.error());
     StandBy(lease.error());
     return false;
   }

@@ -51,17 +51,21 @@ Failure WriteSession::ReadLease(LeaseRow* row) {
   return {};
 }
 
-Failure WriteSession::MayTake(const LeaseRow& row) const {
+// A standby that has seen another daemon lead is patient no longer: when that lease ends, it is its
+// turn.
+Failure WriteSession::MayTake(const LeaseRow& row) {
   if (board_ == nullptr) return {};
-  const LeaseBoard::Self self = board_->self();
+  LeaseBoard::Self self = board_->self();
   if (self.sole) return {};
   const LeaseState state = StateOf(row, self.id);
   if (state == LeaseState::kHeld) {
+    self.patient_until = Monotonic{};
+    board_->SetSelf(self);
     std::string who = "another daemon leads: " + NameOf(row);
     if (row.awaits_standby) who += " (its commit waits for a synchronous standby of the database)";
     return {FailureKind::kEnvironment, Unavailable(std::move(who))};
   }
-  const auto patience = StoreHealth::Clock::time_point(std::chrono::nanoseconds(self.patient_until.ns));
+  const StoreHealth::Clock::time_point patience{std::chrono::nanoseconds(self.patient_until.ns)};
   if (state == LeaseState::kFree && StoreHealth::Clock::now() < patience) {
     return {FailureKind::kEnvironment,
             Unavailable("nobody leads; this standby leaves the lead to another daemon at first")};
