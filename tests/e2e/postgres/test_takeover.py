@@ -2,6 +2,7 @@
 import os
 import shutil
 import signal
+import subprocess
 import threading
 import time
 import unittest
@@ -111,19 +112,21 @@ class Takeover(unittest.TestCase):
         def watch():
             while not stop.is_set():
                 began = time.monotonic()
-                seen.append((began, leader.ask("GET", "/v1/jobs")[0], time.monotonic()))
+                # From memory: a read of the database would hang with it.
+                seen.append((began, leader.ask("GET", "/apis/kueue.x-k8s.io/v1beta1/clusterqueues/main")[0]))
                 time.sleep(0.02)
         watcher = threading.Thread(target=watch)
         watcher.start()
+        leader.wait(lambda: len(seen) > 5, what="reads")
         gate.open.clear()
         self.await_lead(standby)
         led = time.monotonic()
         time.sleep(0.5)
         stop.set()
         watcher.join()
-        self.assertIn(200, [status for _, status, _ in seen])
+        self.assertEqual(seen[0][1], 200)
         # Asked after the other one led, it answers no read as if it were current.
-        self.assertEqual([status for began, status, _ in seen if began > led and status not in (0, 503)], [])
+        self.assertEqual([status for began, status in seen if began > led and status not in (0, 503)], [])
         self.refused(leader, "cut-off")
         gate.open.set()
         leader.wait(lambda: leader.ask("GET", "/v1/jobs")[1].get("Muster-Leader") == standby.url(), what="it stands by")
@@ -140,19 +143,16 @@ class Takeover(unittest.TestCase):
         self.assertEqual(self.submit(leader, "back")[0], 201)
         # Its own lease does not keep it out after a crash.
         leader.kill()
+        told = len(leader.log())
         leader.serve("ready")
-        self.assertFalse(leader.logged("standby", len(leader.log()) - 1))
+        self.assertIsNone(leader.logged("standby", told))
 
     def test_followers_of_events_miss_nothing_and_see_nothing_twice(self):
         leader, standby = self.pair()
         servers = self.env(leader, standby)
         first = leader.run("sbatch", "--hold", "--wrap", "true", "--parsable", env=servers).strip()
-        import subprocess
-        follower = subprocess.Popen(["muster", "get", "jobs", first, "-w"], env=dict(leader.environment(), **servers), stdout=subprocess.PIPE,
-                                    stderr=subprocess.PIPE, text=True, cwd=leader.dir)
         waiter = subprocess.Popen(["muster", "wait", first], env=dict(leader.environment(), **servers), stdout=subprocess.PIPE,
                                   stderr=subprocess.PIPE, text=True, cwd=leader.dir)
-        self.addCleanup(follower.kill)
         time.sleep(1)
         os.kill(leader.process.pid, signal.SIGSTOP)
         self.await_lead(standby)

@@ -27,6 +27,8 @@ class Gate:
                 inside, _ = self.listener.accept()
             except OSError:
                 return
+            if self.ends:
+                return inside.close()
             threading.Thread(target=self._serve, args=(inside,), daemon=True).start()
 
     def _serve(self, inside):
