@@ -54,8 +54,8 @@ struct HttpResponse {
   std::string content_type;
   std::string body;       // empty when a sink took it
   int retry_after_s = 0;  // Retry-After in seconds, 0 if absent
-  std::string location;   // Location, of a redirect
-  std::string leader;     // Muster-Leader: "none" if nobody is known to lead
+  std::string location = {};  // Location, of a redirect
+  std::string leader = {};    // Muster-Leader: "none" if nobody is known to lead
 };
 
 /// Takes a part of a 2xx answer's body; false ends the call early and closes the connection. The

@@ -65,10 +65,11 @@ class Gate:
 
 
 class Peer(Server):
-    """A daemon beside others on one database. `url`: of the database."""
+    """A daemon beside others on one database. `url`: of the database. Without a member among the flags it has a simulated one."""
 
     def __init__(self, url, key, *flags):
-        super().__init__(["--postgres", url, "--secrets-key", key, "--simulated-cluster", "sim,cpu=64,memory=64Gi,run-time-ms=300", *flags])
+        members = [] if "--member-cluster" in flags else ["--simulated-cluster", "sim,cpu=64,memory=64Gi,run-time-ms=300"]
+        super().__init__(["--postgres", url, "--secrets-key", key, *members, *flags])
 
     def serve(self, event):
         """Starts it, and waits until it leads ("ready") or stands by ("standby")."""
