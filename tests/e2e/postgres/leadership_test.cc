@@ -14,18 +14,18 @@
 namespace muster::test {
 namespace {
 
-class SteadyClock final : public Clock {
+class LeaseClock final : public Clock {
  public:
   Monotonic Now() const override {
     return {std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1)};
   }
   WallTime WallNow() const override { return {}; }
 };
-const SteadyClock kClock;
+const LeaseClock kLeaseClock;
 
 // A daemon of the name `id`, as far as the store sees it.
-struct Daemon {
-  Daemon(const std::string& url, const std::string& id, std::int64_t ttl_ms) {
+struct LeasingDaemon {
+  LeasingDaemon(const std::string& url, const std::string& id, std::int64_t ttl_ms) {
     board.SetSelf({id, id, "http://" + id + ":1", ttl_ms, false, {}});
     Open(url);
   }
@@ -48,7 +48,7 @@ struct Daemon {
     ADD_FAILURE() << "it never led";
     return {};
   }
-  LeaseBoard board{kClock, nullptr};
+  LeaseBoard board{kLeaseClock, nullptr};
   std::unique_ptr<Store> store;
 };
 
@@ -62,7 +62,7 @@ std::unique_ptr<Store> MustOpen(const std::string& url) {
 
 TEST(Leadership, AStandbyIsToldWhoLeadsAndTakesOverAtOnceWhenThatOneGivesTheLeaseUp) {
   const std::string url = FreshDatabase(SharedServer());
-  Daemon first(url, "alpha", 60'000), second(url, "beta", 60'000);
+  LeasingDaemon first(url, "alpha", 60'000), second(url, "beta", 60'000);
   const Lease lease = first.MustLead();
   const auto refused = second.Lead();
   ASSERT_FALSE(refused.ok());
@@ -74,13 +74,13 @@ TEST(Leadership, AStandbyIsToldWhoLeadsAndTakesOverAtOnceWhenThatOneGivesTheLeas
   const auto taken = second.Lead();
   ASSERT_TRUE(taken.ok()) << taken.error().detail;
   EXPECT_GT(taken->epoch, lease.epoch);
-  EXPECT_LE(second.board.orders_from(), kClock.Now()) << "the leader had stopped its orders";
+  EXPECT_LE(second.board.orders_from(), kLeaseClock.Now()) << "the leader had stopped its orders";
   MustAccept(*second.store, taken->epoch, DraftJob(1));
 }
 
 TEST(Leadership, ALeaseEndsByTheDatabasesClockAlthoughTheLeadersSessionIsThere) {
   const std::string url = FreshDatabase(SharedServer());
-  Daemon first(url, "alpha", 1'000), second(url, "beta", 1'000);
+  LeasingDaemon first(url, "alpha", 1'000), second(url, "beta", 1'000);
   const Lease lease = first.MustLead();
   MustAccept(*first.store, lease.epoch, DraftJob(1));
   EXPECT_FALSE(second.Lead().ok());
@@ -95,7 +95,7 @@ TEST(Leadership, ALeaseEndsByTheDatabasesClockAlthoughTheLeadersSessionIsThere) 
 
 TEST(Leadership, EveryWriteRenewsTheLease) {
   const std::string url = FreshDatabase(SharedServer());
-  Daemon first(url, "alpha", 60'000), second(url, "beta", 60'000);
+  LeasingDaemon first(url, "alpha", 60'000), second(url, "beta", 60'000);
   const Lease lease = first.MustLead();
   RunSql(url, "update leader set expires = clock_timestamp() + interval '1 s'");
   MustAccept(*first.store, lease.epoch, DraftJob(1));
@@ -105,7 +105,7 @@ TEST(Leadership, EveryWriteRenewsTheLease) {
 
 TEST(Leadership, ATransactionThatHoldsTheRowIsEndedWithTheLeadersSession) {
   const std::string url = FreshDatabase(SharedServer());
-  Daemon first(url, "alpha", 1'000), second(url, "beta", 1'000);
+  LeasingDaemon first(url, "alpha", 1'000), second(url, "beta", 1'000);
   const Lease lease = first.MustLead();
   // Like a leader that is stopped in the midst of a transaction: its session waits and holds the
   // row.
@@ -123,20 +123,20 @@ TEST(Leadership, ATransactionThatHoldsTheRowIsEndedWithTheLeadersSession) {
 
 TEST(Leadership, ADaemonThatIsStartedAgainTakesItsOwnLease) {
   const std::string url = FreshDatabase(SharedServer());
-  Daemon first(url, "alpha", 60'000);
+  LeasingDaemon first(url, "alpha", 60'000);
   const Lease lease = first.MustLead();
-  Daemon again(url, "alpha", 60'000);
+  LeasingDaemon again(url, "alpha", 60'000);
   const auto taken = again.Lead();
   ASSERT_TRUE(taken.ok()) << taken.error().detail;
   EXPECT_GT(taken->epoch, lease.epoch);
-  EXPECT_LE(again.board.orders_from(), kClock.Now());
+  EXPECT_LE(again.board.orders_from(), kLeaseClock.Now());
 }
 
 TEST(Leadership, AStandbyLeavesAFreeLeadToOthersUntilItHasSeenOneLead) {
   const std::string url = FreshDatabase(SharedServer());
-  Daemon patient(url, "beta", 1'000), first(url, "alpha", 1'000);
+  LeasingDaemon patient(url, "beta", 1'000), first(url, "alpha", 1'000);
   LeaseBoard::Self self = patient.board.self();
-  self.patient_until = kClock.Now() + 3600 * kNanosPerSecond;
+  self.patient_until = kLeaseClock.Now() + 3600 * kNanosPerSecond;
   patient.board.SetSelf(self);
   EXPECT_FALSE(patient.Lead().ok());
   first.MustLead();
