@@ -13,6 +13,7 @@
 #include "api/service/simulations.h"
 #include "api/service/stream_counts.h"
 #include "schedd/base/clock.h"
+#include "schedd/base/lease.h"
 #include "schedd/base/limits.h"
 #include "schedd/telemetry/metrics.h"
 
@@ -40,6 +41,7 @@ struct ApiContext {
   json::array sign_in;          // RestOptions::sign_in; fixed before the first request
   std::string sign_in_origins;  // of them, each after a space
   std::string default_image;     // RestOptions::default_image; fixed before the first request
+  const LeaseBoard* lease = nullptr;  // RestOptions::lease
   const Clock* clock = nullptr;  // RestOptions::clock; null: the time of the published view
   json::array warnings;          // RestOptions::warnings; fixed before the first request
   api::StreamCounts streams{limits::kStreamsPerUser};  // RestOptions::streams; fixed as well

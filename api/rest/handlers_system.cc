@@ -5,6 +5,7 @@
 
 #include "build_info.h"
 
+#include "api/rest/elsewhere.h"
 #include "api/rest/openapi_text.h"
 #include "api/rest/problem.h"
 
@@ -38,13 +39,15 @@ Response Live(ApiContext&, const Caller&, Request&) { return Text("ok\n"); }
 Response Ready(ApiContext& api, const Caller&, Request&) {
   const WorldViewPtr view = api.service.View();
   const std::string problem = api.write_problem ? api.write_problem() : "";
-  if (view->ready && problem.empty()) return Text("ok\n");
+  const Status ready = api.service.Ready();
+  if (ready.ok() && problem.empty()) return Text("ok\n");
   json::array reasons;
   for (const std::string& reason : view->not_ready_reasons) reasons.push_back(json::value(reason));
   if (!problem.empty()) reasons.push_back(json::value(problem));
-  if (reasons.empty()) reasons.push_back("recovery has not finished");
-  Response response =
-      JsonResponse(json::object{{"ready", false}, {"reasons", std::move(reasons)}}, 503);
+  if (reasons.empty()) reasons.push_back(json::value(ready.error().detail));
+  json::object answer{{"ready", false}, {"reasons", std::move(reasons)}};
+  for (auto& [name, value] : LeadJson(api)) answer[name] = std::move(value);
+  Response response = JsonResponse(answer, 503);
   response.headers.emplace_back("Retry-After", "1");
   return response;
 }
@@ -81,11 +84,13 @@ Response ServerStatus(ApiContext& api, const Caller&, Request&) {
     for (const std::string& one : api.access_problems())
       warnings.push_back(json::object{{"type", "AccessProblem"}, {"message", one}});
   }
-  return JsonResponse(json::object{{"version", MUSTER_VERSION},
-                                   {"ready", view->ready},
-                                   {"reasons", std::move(reasons)},
-                                   {"lastEvent", view->last_seq},
-                                   {"warnings", std::move(warnings)}});
+  json::object answer{{"version", MUSTER_VERSION},
+                      {"ready", api.service.Ready().ok()},
+                      {"reasons", std::move(reasons)},
+                      {"lastEvent", view->last_seq},
+                      {"warnings", std::move(warnings)}};
+  for (auto& [name, value] : LeadJson(api)) answer[name] = std::move(value);
+  return JsonResponse(answer);
 }
 
 Response Paths(ApiContext&, const Caller&, Request&) {

@@ -43,6 +43,7 @@ struct RestServer::Impl {
       context.sign_in_origins += " " + rest::OriginOf(one.issuer);
     }
     context.clock = options.clock;
+    context.lease = options.lease;
     context.streams = options.streams;
     for (const ServerWarning& one : options.warnings)
       context.warnings.push_back(json::object{{"type", one.type}, {"message", one.message}});

@@ -13,6 +13,7 @@
 #include "api/service/scheduler_service.h"
 #include "api/service/stream_counts.h"
 #include "schedd/base/clock.h"
+#include "schedd/base/lease.h"
 #include "schedd/base/limits.h"
 #include "schedd/telemetry/metrics.h"
 
@@ -43,6 +44,8 @@ struct RestOptions {
   std::vector<std::string> accepted = {};    // credentials that are taken, in words, for whoami
   std::vector<SignInProvider> sign_in = {};
   std::string default_image = {};            // of batch scripts on Kubernetes members; may be ""
+  /// Who leads; null: no other daemon can. Must outlive the server.
+  const LeaseBoard* lease = nullptr;
   const Clock* clock = nullptr;              // of expiry times; null only in tests
   std::string socket = {};                   // the path of a Unix socket to listen on; "": none
   std::shared_ptr<net::TlsSource> tls = {};  // null: plain HTTP, on loopback only

@@ -1,5 +1,6 @@
 // All routes of the daemon in one list. Every route goes through Bind, which finds the caller (rule
-// U11) and, for routes added with Add, refuses with 503 until the daemon has recovered and leads;
+// U11) and, for routes added with Add, refuses with 503 until the daemon has recovered and leads, or
+// sends the request to the daemon that does (elsewhere.h);
 // routes added with AddPath answer at any time to those who may read the path, and those of
 // AddPublic to everybody. No handler runs for a request that Admit refuses.
 //
@@ -10,6 +11,7 @@
 
 #include "api/auth/access_rules.h"
 #include "api/rest/audited.h"
+#include "api/rest/elsewhere.h"
 #include "api/rest/handlers_access.h"
 #include "api/rest/handlers_admin.h"
 #include "api/rest/handlers_audit.h"
@@ -50,6 +52,7 @@ using AsyncFunction = void (*)(ApiContext& api, const Caller& who, Request& requ
 struct Terms {
   Access access = Access::kService;
   bool needs_world = true;
+  bool leaders_alone = false;  // a read that no copy answers
 };
 
 Result<Caller> CallerOf(ApiContext& api, const Request& request) {
@@ -74,7 +77,7 @@ Result<Caller> Admit(ApiContext& api, const Request& request, Terms terms) {
   Result<Caller> who = CallerOf(api, request);
   if (!who.ok()) return who;
   if (const Status rate = api.service.TakeRate(*who); !rate.ok()) return rate.error();
-  const Status ready = api.service.Ready();
+  const Status ready = api.service.Readable();
   if (terms.needs_world && !ready.ok()) return ready.error();
   if (terms.access != Access::kPath) return who;
   std::string path;
@@ -86,17 +89,28 @@ Result<Caller> Admit(ApiContext& api, const Request& request, Terms terms) {
   return who;
 }
 
+// What a daemon that does not lead sends elsewhere, it sends before it asks who the caller is: its
+// copy may not know a new token yet.
+std::optional<Response> SentElsewhere(ApiContext& api, const Request& request, Terms terms) {
+  return terms.needs_world ? Elsewhere(api, request, terms.leaders_alone) : std::nullopt;
+}
+
 // Makes a route's handler out of a function: admits the caller, then calls the function.
 SyncHandler Bind(ApiContext& api, SyncFunction handler, Terms terms) {
   return [&api, handler, terms](Request& request) {
+    if (auto sent = SentElsewhere(api, request, terms)) return std::move(*sent);
     const Result<Caller> who = Admit(api, request, terms);
     if (!who.ok()) NoteNotAdmitted(api, request.peer.get(), request, who.error());
-    return who.ok() ? Audited(api, *who, request, handler(api, *who, request))
-                    : ErrorResponse(request, who.error());
+    if (!who.ok()) return ErrorResponse(request, who.error());
+    Response response = Audited(api, *who, request, handler(api, *who, request));
+    if (terms.needs_world) MarkCopy(api, &response);
+    return response;
   };
 }
 AsyncHandler Bind(ApiContext& api, AsyncFunction handler, Terms terms) {
   return [&api, handler, terms](Request& request, Responder respond) {
+    if (auto sent = SentElsewhere(api, request, terms))
+      return respond([response = std::move(*sent)] { return response; });
     const Result<Caller> who = Admit(api, request, terms);
     if (who.ok())
       return handler(api, *who, request, Audited(api, *who, request, std::move(respond)));
@@ -158,6 +172,7 @@ class Table {
   template <class Handler>
   void Push(Way way, std::size_t body, Run run, Handler handler, Terms terms) {
     const std::string_view text = way.rule->way;
+    terms.leaders_alone = IsLeadersAlone(text);
     routes_.push_back({MethodOf(text),
                        std::string(text.substr(text.find(' ') + 1)),
                        way.rule->verb,

@@ -13,6 +13,8 @@ namespace {
 
 // A recovery takes seconds, so a client may ask again after one.
 constexpr std::int64_t kReadyRetryMs = 1000;
+constexpr const char* kLeaseOver =
+    "the database has not confirmed this daemon's lease in time, so another daemon may lead";
 
 }  // namespace
 
@@ -20,19 +22,36 @@ SchedulerService::SchedulerService(Engine& engine, Store& store, Random& random,
                                    const auth::Authorizer& authorizer, BackendLookup backends)
     : ServiceParts(engine, store, random, authorizer, std::move(backends)) {}
 
-Result<WorldViewPtr> SchedulerService::ReadyView() const {
-  WorldViewPtr view = engine_.View();
-  if (view->ready && view->config != nullptr) return view;
+bool SchedulerService::IsCurrent(const WorldView& view) const {
+  return view.ready && view.config != nullptr && (lease_ == nullptr || lease_->Current());
+}
+
+Error SchedulerService::NotReady(const WorldView& view) const {
   std::string detail = "the scheduler is not ready";
-  for (std::size_t i = 0; i < view->not_ready_reasons.size(); ++i) {
-    detail += (i == 0 ? ": " : "; ") + view->not_ready_reasons[i];
+  for (std::size_t i = 0; i < view.not_ready_reasons.size(); ++i) {
+    detail += (i == 0 ? ": " : "; ") + view.not_ready_reasons[i];
   }
+  if (view.ready) detail += std::string(": ") + kLeaseOver;
   Error error = Unavailable(detail);
   error.retry_after_ms = kReadyRetryMs;
   return error;
 }
 
+// The board is asked first: the view that is read afterwards is then as new as the copy, or newer.
+Result<WorldViewPtr> SchedulerService::ReadyView() const {
+  const bool copy = lease_ != nullptr && lease_->copied().has_value();
+  WorldViewPtr view = engine_.View();
+  if (IsCurrent(*view) || (copy && view->config != nullptr)) return view;
+  return NotReady(*view);
+}
+
 Status SchedulerService::Ready() const {
+  const WorldViewPtr view = engine_.View();
+  if (IsCurrent(*view)) return Done{};
+  return NotReady(*view);
+}
+
+Status SchedulerService::Readable() const {
   const Result<WorldViewPtr> view = ReadyView();
   if (!view.ok()) return view.error();
   return Done{};

@@ -204,12 +204,18 @@ class SchedulerService : public ServiceParts {
                         std::string_view subresource = {}) const;
   Result<Backend*> BackendOf(const DispatchKey& key) const;
   /// Done while the daemon has recovered and leads, else kUnavailable with the reasons. REST and
-  /// gRPC ask before every method that reads or changes the world.
+  /// gRPC ask before every method that changes the world, and gRPC before every other one.
   Status Ready() const;
+  /// Done while the world can be read: as Ready, or from the copy of a daemon that stands by.
+  Status Readable() const;
 
  private:
-  /// The current view if the daemon is ready, else kUnavailable with the reasons.
+  /// The current view if the daemon is ready, or else its copy of the database if it has one, else
+  /// kUnavailable with the reasons. Changes are refused before (Ready), and by the engine.
   Result<WorldViewPtr> ReadyView() const;
+  /// True if the view is that of a leader whose lease goes on.
+  bool IsCurrent(const WorldView& view) const;
+  Error NotReady(const WorldView& view) const;
   void PostSubmissions(const auth::Principal& who, std::vector<Submission> jobs,
                        Callback<std::vector<Result<SubmittedJob>>> done);
   /// `seen` tells of which jobs the caller may learn by a name.

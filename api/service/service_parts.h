@@ -13,6 +13,7 @@
 #include "backends/backend.h"
 #include "backends/member_probe.h"
 #include "backends/member_queues.h"
+#include "schedd/base/lease.h"
 #include "schedd/engine/engine.h"
 
 namespace muster::api {
@@ -40,6 +41,9 @@ class ServiceParts {
   void SetRateLimiter(auth::RateLimiter* limiter) { limiter_ = limiter; }
   /// Before the first request; null: no member has a queue of its own.
   void SetMemberQueues(const MemberQueues* queues) { queues_ = queues; }
+  /// Before the first request; null: no other daemon can lead.
+  void SetLease(const LeaseBoard* lease) { lease_ = lease; }
+  const LeaseBoard* lease() const { return lease_; }
   WorldViewPtr View() const { return engine_.View(); }
   Store& store() const { return store_; }
   /// For questions that are about no object of the service: paths, and what somebody may do.
@@ -56,6 +60,7 @@ class ServiceParts {
   auth::RateLimiter* limiter_ = nullptr;
   MemberProbe* probe_ = nullptr;
   const MemberQueues* queues_ = nullptr;
+  const LeaseBoard* lease_ = nullptr;
   std::mutex probing_;  // held while a member is probed
   // Incarnations of the members that this process added, by name; guarded by probing_.
   std::map<std::string, std::string> added_;

@@ -82,7 +82,7 @@ Result<StepPage> JobSteps(const SchedulerService& service, const auth::Principal
 Result<StepPage> StepsOf(const SchedulerService& service, const auth::Principal& who,
                          const std::vector<JobId>& jobs, const std::string& page_token,
                          std::size_t limit) {
-  if (const Status ready = service.Ready(); !ready.ok()) return ready.error();
+  if (const Status ready = service.Readable(); !ready.ok()) return ready.error();
   const WorldViewPtr view = service.View();
   const auto sees = [&](const JobRecord& job) { return SeesJob(service.authorizer(), who, job); };
   std::vector<JobId> seen;

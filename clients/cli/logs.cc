@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <list>
@@ -28,6 +29,9 @@ namespace {
 
 // The time between two looks for pods that have begun.
 constexpr int kLookMs = 1000;
+// How often in a row a stream of a log is opened again without bringing anything new: a daemon that
+// restarts, or another one that takes over, serves again within seconds.
+constexpr int kReopens = 60;
 
 // One log. An empty pod or container means the first one; the server resolves it.
 struct LogName {
@@ -224,19 +228,36 @@ class Follower {
     }
   }
 
-  // Streams one log to its end; runs on the log's own thread.
+  // Streams one log to its end; runs on the log's own thread. A stream that breaks is opened again
+  // and what was printed of it is skipped: a log only grows. With --tail nobody knows where the
+  // first answer began, so such a log ends with the stream.
   void Follow(const LogName& name, const std::string& prefix, bool last) {
     client::ApiClient api(session_.api.settings());
     bool any = false;
+    std::uint64_t printed = 0;
     LineWriter writer(output_, prefix);
-    const client::Outcome<client::HttpResponse> answer =
-        api.Stream(TargetOf(job_, options_, name), 0, [&](std::string_view part) {
-          any = true;
-          if (writer.Write(part)) return true;
-          output_closed_ = true;
-          return false;
-        });
-    if (answer.ok() || output_closed_) return;
+    client::Outcome<client::HttpResponse> answer = client::LocalFailure("the log was not asked for");
+    for (int fruitless = 0; fruitless < kReopens; ++fruitless) {
+      std::uint64_t skip = printed;
+      answer = api.Stream(TargetOf(job_, options_, name), 0, [&](std::string_view part) {
+        any = true;
+        const std::size_t known = std::min<std::uint64_t>(skip, part.size());
+        skip -= known;
+        part.remove_prefix(known);
+        printed += part.size();
+        if (!part.empty()) fruitless = 0;
+        if (writer.Write(part)) return true;
+        output_closed_ = true;
+        return false;
+      });
+      if (answer.ok() || output_closed_) return;
+      const client::Failure& failure = answer.failure();
+      const bool broke = failure.kind == client::Failure::Kind::kUnreachable ||
+                         failure.kind == client::Failure::Kind::kTimedOut ||
+                         (any && failure.status == 503);
+      if (!any || !broke || options_.tail >= 0) break;
+      ::poll(nullptr, 0, kLookMs);
+    }
     const std::lock_guard lock(mutex_);
     // A container that has not begun is refused; the next look asks for its log again.
     if (!any && !last && answer.failure().kind == client::Failure::Kind::kRefused) {

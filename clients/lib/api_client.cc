@@ -10,6 +10,9 @@
 
 #include <poll.h>
 
+#include <algorithm>
+
+#include "schedd/base/limits_server_list.h"
 #include "schedd/text/lenient.h"
 
 namespace muster::client {
@@ -19,6 +22,9 @@ namespace {
 constexpr std::int64_t kCallMs = 60'000;
 // How often a request is sent again to a server that is busy or not ready.
 constexpr int kBusyRetries = 3;
+// The same while no server of a list leads: a takeover takes up to twice the length of a lease,
+// which is 5 s unless somebody has chosen another one.
+constexpr int kLeaderlessRetries = 15;
 // The longest wait between two attempts, whatever Retry-After says: a person waits for the command.
 constexpr int kBusyWaitMaxS = 5;
 
@@ -74,7 +80,79 @@ Failure FailureOf(const HttpResponse& response) {
 std::string JobPath(std::string_view id) { return "/v1/jobs/" + PercentEncode(id); }
 
 ApiClient::ApiClient(Settings settings)
-    : settings_(std::move(settings)), http_(settings_.server, settings_.tls) {}
+    : settings_(std::move(settings)), servers_{settings_.server} {
+  servers_.insert(servers_.end(), settings_.more_servers.begin(), settings_.more_servers.end());
+}
+
+HttpClient& ApiClient::http() {
+  if (http_ == nullptr) {
+    http_ = std::make_unique<HttpClient>(servers_[at_], settings_.tls);
+    if (!shown_.certificate_pem.empty())
+      http_->ShowCertificate(shown_.certificate_pem, shown_.key_pem);
+  }
+  return *http_;
+}
+
+void ApiClient::Ask(std::size_t server) {
+  if (server == at_) return;
+  at_ = server;
+  http_.reset();
+}
+
+// Only a server that the user has listed gets the request, and with it the user's credentials.
+bool ApiClient::AskLeader(const std::string& location) {
+  const std::size_t host = location.find("://");
+  if (host == std::string::npos) return false;
+  const Result<Endpoint> leader =
+      ParseServerUrl(std::string_view(location).substr(0, location.find('/', host + 3)));
+  if (!leader.ok()) return false;
+  const auto found = std::find(servers_.begin(), servers_.end(), *leader);
+  if (found == servers_.end()) return false;
+  Ask(static_cast<std::size_t>(found - servers_.begin()));
+  return true;
+}
+
+// A request that may have been carried out goes to another server only if it may be sent twice. One
+// that a server has refused because nobody leads was not carried out.
+Outcome<HttpResponse> ApiClient::SendToAny(HttpRequest request, std::int64_t deadline_ms,
+                                           const BodySink* sink) {
+  const bool several = servers_.size() > 1;
+  if (several && request.repeatable) request.begin_within_ms = limits::kServerBeginsMs;
+  bool began = false;
+  const BodySink noting = [&](std::string_view part) {
+    began = began || !part.empty();
+    return (*sink)(part);
+  };
+  if (several && sink != nullptr) {
+    request.still_there = [this] {
+      HttpClient asks(servers_[at_], settings_.tls);
+      return asks.Send({"GET", "/livez"}, NowMs() + limits::kServerThereMs).ok();
+    };
+  }
+  int redirects = 0;
+  for (std::size_t tried = 1;; ++tried) {
+    Outcome<HttpResponse> answer =
+        http().Send(request, deadline_ms, sink == nullptr ? nullptr : &noting);
+    if (answer.ok() && answer->status == 307 && !answer->location.empty()) {
+      if (!AskLeader(answer->location))
+        return Failure{Failure::Kind::kRefused, 307,
+                       "this server does not lead, and the leader at " + answer->location +
+                           " is not on the list of servers (MUSTER_URL, --server)"};
+      if (++redirects > limits::kRedirects) return answer;
+      continue;
+    }
+    const bool leaderless = answer.ok() && answer->status == 503 && answer->leader == "none";
+    const bool away = !answer.ok() && (answer.failure().kind == Failure::Kind::kUnreachable ||
+                                       answer.failure().kind == Failure::Kind::kTimedOut);
+    if (!several || (!leaderless && !away)) return answer;
+    if (deadline_ms != 0 && NowMs() >= deadline_ms) return answer;
+    // What follows is a call of its own: a stream that broke is opened again by its follower.
+    AskNext();
+    const bool harmless =
+        leaderless || answer.failure().not_sent || (request.repeatable && !began);
+    if (!harmless || tried >= servers_.size()) return answer;
+  }
+}
 
 Outcome<Credential> ApiClient::CurrentCredential() {
   if (settings_.source == nullptr) return Credential{settings_.token, "", ""};
@@ -108,16 +186,21 @@ HttpRequest ApiClient::Prepare(const Call& call, const std::string& token) const
 Outcome<HttpResponse> ApiClient::SendWithRetries(const Call& call, const BodySink* sink) {
   Outcome<Credential> credential = CurrentCredential();
   if (!credential.ok()) return credential.failure();
-  if (!credential->certificate_pem.empty())
-    http_.ShowCertificate(credential->certificate_pem, credential->key_pem);
+  if (!credential->certificate_pem.empty()) {
+    shown_ = *credential;
+    http().ShowCertificate(shown_.certificate_pem, shown_.key_pem);
+  }
   const HttpRequest request = Prepare(call, credential->token);
   for (int attempt = 0;; ++attempt) {
     std::int64_t deadline = call.deadline_ms;
     if (deadline == 0 && sink == nullptr) deadline = NowMs() + kCallMs;
-    Outcome<HttpResponse> answer = http_.Send(request, deadline, sink);
+    Outcome<HttpResponse> answer = SendToAny(request, deadline, sink);
     if (!answer.ok()) return answer;
     const bool busy = (answer->status == 429 || answer->status == 503) && answer->retry_after_s > 0;
-    if (!busy || !request.repeatable || attempt == kBusyRetries) return answer;
+    // While the lead goes from one server to another, a list of servers is asked for longer.
+    const bool nobody = answer->leader == "none" && servers_.size() > 1;
+    const int retries = nobody ? kLeaderlessRetries : kBusyRetries;
+    if (!busy || !(request.repeatable || nobody) || attempt >= retries) return answer;
     const std::int64_t wait_ms = std::int64_t{answer->retry_after_s} * 1000;
     if (call.deadline_ms != 0 && NowMs() + wait_ms > call.deadline_ms) return answer;
     WaitSeconds(answer->retry_after_s < kBusyWaitMaxS ? answer->retry_after_s : kBusyWaitMaxS);

@@ -5,6 +5,7 @@
 // Not thread-safe: one per thread.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,12 +27,14 @@ struct Call {
   std::string content_type = {};     // of the body; "": JSON
 };
 
-/// The calls of one command to one server.
+/// The calls of one command to one installation, which may have several servers (rule L11).
 class ApiClient {
  public:
   explicit ApiClient(Settings settings);
 
   const Settings& settings() const { return settings_; }
+  /// The server that is asked at present.
+  const Endpoint& server() const { return servers_[at_]; }
   /// What a request shows now: the token of the settings, or what its source gives.
   Outcome<Credential> CurrentCredential();
 
@@ -56,9 +59,22 @@ class ApiClient {
   /// Sends `call`, and again while the server asks for a retry. With a `sink`, the body of a 2xx
   /// answer goes there, and there is no deadline but the call's own.
   Outcome<HttpResponse> SendWithRetries(const Call& call, const BodySink* sink = nullptr);
+  /// Sends to the present server, and to others of the list if that one is away, does not lead or
+  /// names the leader.
+  Outcome<HttpResponse> SendToAny(HttpRequest request, std::int64_t deadline_ms,
+                                  const BodySink* sink);
+  HttpClient& http();
+  /// Another server is asked from now on.
+  void Ask(std::size_t server);
+  void AskNext() { Ask((at_ + 1) % servers_.size()); }
+  /// Goes to the server of a redirect; false: it is not on the list.
+  bool AskLeader(const std::string& location);
 
   Settings settings_;
-  HttpClient http_;
+  std::vector<Endpoint> servers_;
+  std::size_t at_ = 0;               // in servers_: the one that is asked
+  std::unique_ptr<HttpClient> http_;  // to it; null: not made yet
+  Credential shown_;                 // whose certificate connections show
 };
 
 /// The failure that a refusal's status and body describe. The body may be problem+json (`detail`,

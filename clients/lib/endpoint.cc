@@ -6,6 +6,8 @@
 
 #include <charconv>
 
+#include "schedd/base/limits_server_list.h"
+
 namespace muster::client {
 namespace {
 
@@ -80,6 +82,21 @@ Result<Endpoint> ParseServerUrl(std::string_view url) {
     }
   }
   return out;
+}
+
+Result<std::vector<Endpoint>> ParseServerList(std::string_view urls) {
+  std::vector<Endpoint> out;
+  for (;;) {
+    const std::size_t comma = urls.find(',');
+    Result<Endpoint> one = ParseServerUrl(urls.substr(0, comma));
+    if (!one.ok()) return one.error();
+    if (out.size() == limits::kServers)
+      return InvalidArgument("more than " + std::to_string(limits::kServers) +
+                             " servers are listed");
+    out.push_back(std::move(one).value());
+    if (comma == std::string_view::npos) return out;
+    urls.remove_prefix(comma + 1);
+  }
 }
 
 // An empty value means that the caller has no such filter, so the parameter is left out.

@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "schedd/base/result.h"
 #include "schedd/text/percent.h"
@@ -19,6 +20,7 @@ struct Endpoint {
   std::string ToString() const;
   /// HOST:PORT, an IPv6 address in brackets.
   std::string Authority() const;
+  bool operator==(const Endpoint&) const = default;
   /// True if what is sent there does not leave this host.
   bool IsLocal() const;
 };
@@ -26,6 +28,9 @@ struct Endpoint {
 /// Accepts "http://HOST[:PORT]", "https://HOST[:PORT]", "HOST:PORT" (http), "http://[::1]:8686" and
 /// "unix:/path/to.sock"; the port defaults to 8686. Errors: a path or user info, a bad port.
 Result<Endpoint> ParseServerUrl(std::string_view url);
+
+/// One or several of them, separated by commas; at most limits::kServers.
+Result<std::vector<Endpoint>> ParseServerList(std::string_view urls);
 
 using muster::PercentEncode;
 

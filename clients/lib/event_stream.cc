@@ -139,8 +139,12 @@ Outcome<Done> FollowEvents(ApiClient& api, std::int64_t deadline_ms,
     }
     if (!answer.ok()) {
       // A daemon that restarts first refuses connections and then answers 503 until it is ready.
-      const bool away =
-          answer.failure().kind == Failure::Kind::kUnreachable || answer.failure().status == 503;
+      // A stream of a server that has stopped times out although the caller has time left.
+      const Failure::Kind kind = answer.failure().kind;
+      const bool silent =
+          kind == Failure::Kind::kTimedOut && (deadline_ms == 0 || NowMs() < deadline_ms);
+      const bool away = kind == Failure::Kind::kUnreachable || silent ||
+                        answer.failure().status == 503;
       const bool broke = ever_connected && away;
       if (!broke || fruitless >= kReconnects) return answer.failure();
     } else if (fruitless >= kReconnects) {

@@ -14,6 +14,7 @@
 #include <sys/un.h>
 #include <time.h>
 
+#include <algorithm>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http.hpp>
 #include <charconv>
@@ -41,6 +42,13 @@ Failure Unreachable(const Endpoint& endpoint, const std::string& why) {
           "cannot reach the server at " + endpoint.ToString() + ": " + why,
           {},
           0};
+}
+
+// As Unreachable, before there was a connection.
+Failure NotConnected(const Endpoint& endpoint, const std::string& why) {
+  Failure out = Unreachable(endpoint, why);
+  out.not_sent = true;
+  return out;
 }
 
 Failure TimedOut(const Endpoint& endpoint) {
@@ -163,9 +171,11 @@ Failure HttpClient::Secure(std::int64_t deadline_ms, bool* connected) {
   }
   *connected = false;
   connection_.reset();
-  if (timed_out) return TimedOut(endpoint_);
   if (opened.error().code == Code::kInvalidArgument) return LocalFailure(opened.error().detail);
-  return Unreachable(endpoint_, opened.error().detail);
+  Failure failure =
+      timed_out ? TimedOut(endpoint_) : Unreachable(endpoint_, opened.error().detail);
+  failure.not_sent = true;
+  return failure;
 }
 
 // Numeric addresses are tried first without a resolver, which costs milliseconds. Every address of
@@ -177,7 +187,7 @@ Failure HttpClient::Connect(std::int64_t deadline_ms, bool* connected) {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     if (endpoint_.unix_path.size() >= sizeof(address.sun_path))
-      return Unreachable(endpoint_, "socket path too long");
+      return NotConnected(endpoint_, "socket path too long");
     std::memcpy(address.sun_path, endpoint_.unix_path.c_str(), endpoint_.unix_path.size());
     fd = ConnectSocket(AF_UNIX, reinterpret_cast<const sockaddr*>(&address), sizeof(address),
                        deadline_ms);
@@ -192,7 +202,7 @@ Failure HttpClient::Connect(std::int64_t deadline_ms, bool* connected) {
       hints.ai_flags = AI_NUMERICSERV;
       error = ::getaddrinfo(endpoint_.host.c_str(), port.c_str(), &hints, &found);
     }
-    if (error != 0) return Unreachable(endpoint_, ::gai_strerror(error));
+    if (error != 0) return NotConnected(endpoint_, ::gai_strerror(error));
     for (const addrinfo* it = found; it != nullptr && fd < 0; it = it->ai_next) {
       fd = ConnectSocket(it->ai_family, it->ai_addr, it->ai_addrlen, deadline_ms);
     }
@@ -200,7 +210,7 @@ Failure HttpClient::Connect(std::int64_t deadline_ms, bool* connected) {
     ::freeaddrinfo(found);
     errno = kept;
   }
-  if (fd < 0) return Unreachable(endpoint_, std::strerror(errno));
+  if (fd < 0) return NotConnected(endpoint_, std::strerror(errno));
   connection_ = std::make_unique<Connection>(fd);
   return Secure(deadline_ms, connected);
 }
@@ -250,6 +260,11 @@ Outcome<HttpResponse> HttpClient::SendOnce(const HttpRequest& request, std::int6
 
   // A server that refuses a long body answers and closes before it has read the body. Writing then
   // fails, but the answer is there to be read.
+  if (request.begin_within_ms > 0) {
+    const std::int64_t begin = NowMs() + request.begin_within_ms;
+    connection->stream.socket.set_deadline(
+        deadline_ms == 0 ? begin : std::min(begin, deadline_ms));
+  }
   http::response_parser<http::buffer_body> parser;
   parser.header_limit(kHeaderLimit);
   parser.body_limit(boost::none);
@@ -265,6 +280,8 @@ Outcome<HttpResponse> HttpClient::SendOnce(const HttpRequest& request, std::int6
   response.status = static_cast<int>(parser.get().result_int());
   response.content_type = Text(parser.get()[http::field::content_type]);
   response.retry_after_s = SecondsOf(Text(parser.get()[http::field::retry_after]));
+  response.location = Text(parser.get()[http::field::location]);
+  response.leader = Text(parser.get()["Muster-Leader"]);
   const bool to_sink = sink != nullptr && response.status >= 200 && response.status < 300;
   if (to_sink && !(*sink)({})) return response;
   std::vector<char> chunk(to_sink ? kChunk : 16 << 10);
@@ -272,8 +289,12 @@ Outcome<HttpResponse> HttpClient::SendOnce(const HttpRequest& request, std::int6
   while (!parser.is_done()) {
     parser.get().body().data = chunk.data();
     parser.get().body().size = chunk.size();
+    const std::int64_t silent = NowMs() + limits::kSilentStreamMs;
+    const bool asks = to_sink && request.still_there && (deadline_ms == 0 || silent < deadline_ms);
+    connection->stream.socket.set_deadline(asks ? silent : deadline_ms);
     http::read_some(connection->stream, connection->buffer, parser, ec);
     if (ec == http::error::need_buffer) ec = {};
+    if (ec == boost::asio::error::timed_out && asks && request.still_there()) continue;
     const std::string_view part(chunk.data(), chunk.size() - parser.get().body().size);
     if (to_sink) {
       if (!part.empty() && !(*sink)(part)) return response;

@@ -18,6 +18,7 @@
 #include "clients/lib/outcome.h"
 #include "clients/lib/tls_client.h"
 #include "schedd/base/limits.h"
+#include "schedd/base/limits_server_list.h"
 
 namespace muster::client {
 
@@ -39,6 +40,11 @@ struct HttpRequest {
   /// Asked before each sending, also of a repeated request: a munge credential counts once. May be
   /// null.
   RequestSigner signer = {};
+  /// How long the answer may take to begin, in milliseconds; 0: as long as the call.
+  std::int64_t begin_within_ms = 0;
+  /// Asked whenever a stream has been silent for limits::kSilentStreamMs: false ends it as timed
+  /// out. Null: a stream may be silent for ever.
+  std::function<bool()> still_there = {};
   /// The longest body that is kept; a longer one is a failure. What goes to a sink is not bounded.
   std::size_t answer_bytes = limits::kAnswerBytes;
 };
@@ -48,6 +54,8 @@ struct HttpResponse {
   std::string content_type;
   std::string body;       // empty when a sink took it
   int retry_after_s = 0;  // Retry-After in seconds, 0 if absent
+  std::string location = {};  // Location, of a redirect
+  std::string leader = {};    // Muster-Leader: "none" if nobody is known to lead
 };
 
 /// Takes a part of a 2xx answer's body; false ends the call early and closes the connection. The

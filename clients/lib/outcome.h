@@ -29,6 +29,7 @@ struct Failure {
   std::string detail;                   // one sentence
   std::vector<FieldError> fields = {};  // problem+json errors[], or Status.details.causes[]
   int retry_after_s = 0;                // from Retry-After, 0 if absent
+  bool not_sent = false;                // there was no connection, so nothing has happened
 };
 
 /// The exit status of `muster` for a failure: 3 when the server cannot be reached, 1 otherwise.

@@ -175,9 +175,10 @@ Result<Settings> LoadSettings(const SettingFlags& flags, const EnvLookup& env,
   if (url.empty()) {
     out.server = DefaultServer(DefaultSockets(env, geteuid() == 0));
   } else {
-    Result<Endpoint> endpoint = ParseServerUrl(url);
-    if (!endpoint.ok()) return endpoint.error();
-    out.server = std::move(endpoint).value();
+    Result<std::vector<Endpoint>> servers = ParseServerList(url);
+    if (!servers.ok()) return servers.error();
+    out.server = servers->front();
+    out.more_servers.assign(servers->begin() + 1, servers->end());
   }
   TakeGrpcAddress(FirstOf("", env("MUSTER_GRPC"), file->grpc, DefaultGrpc(out.server)), &out);
   if (const Status taken = TakeTls(flags, env, *file, &out); !taken.ok()) return taken.error();
@@ -189,9 +190,13 @@ Result<Settings> LoadSettings(const SettingFlags& flags, const EnvLookup& env,
   } else if (out.token.empty() && !file->exec.command.empty()) {
     out.source = std::make_shared<CredentialSource>(CredentialSource::OfPlugin(file->exec));
   }
-  if ((!out.token.empty() || out.source != nullptr) && !out.server.tls && !out.server.IsLocal()) {
-    return InvalidArgument("credentials are not sent to " + out.server.ToString() +
-                           " in plain text; use https://");
+  std::vector<Endpoint> servers = out.more_servers;
+  servers.push_back(out.server);
+  for (const Endpoint& one : servers) {
+    if ((!out.token.empty() || out.source != nullptr) && !one.tls && !one.IsLocal()) {
+      return InvalidArgument("credentials are not sent to " + one.ToString() +
+                             " in plain text; use https://");
+    }
   }
   out.ns = FirstOf(flags.ns, env("MUSTER_NAMESPACE"), file->ns, "default");
   out.as_user = FirstOf(flags.as_user, env("MUSTER_AS"), "", "");

@@ -86,6 +86,11 @@ bool LeadTerm::Holds(Epoch epoch) const {
   return holds;
 }
 
+bool LeadTerm::Confirmed() const {
+  std::lock_guard lock(mutex_);
+  return epoch_.value != 0 && clock_.Now() < until_;
+}
+
 Monotonic LeadTerm::EndOf(Epoch epoch) const {
   std::lock_guard lock(mutex_);
   return epoch_.value == 0 || epoch != epoch_ ? Monotonic{} : until_;

@@ -72,6 +72,9 @@ class LeadTerm : public std::enable_shared_from_this<LeadTerm> {
   /// The permit for orders that are given now; void if there is no epoch.
   Permit Current() const;
   bool Holds(Epoch epoch) const;
+  /// True if the database has confirmed the present lead within the term: no other daemon leads.
+  /// Orders may have to wait nevertheless (Begin).
+  bool Confirmed() const;
   bool IsOver(Epoch epoch) const;
   /// Until when the epoch holds as far as is known now; a time that is past if it is over.
   Monotonic EndOf(Epoch epoch) const;

@@ -41,6 +41,14 @@ const std::map<std::string, std::string>& Keys() {
       {"postgres-owner",
        "libpq URL of the same database for the owner of its schema, who migrates it; then "
        "--postgres may name a role with fewer rights (default: --postgres does both)"},
+      {"standby",
+       "with postgres: leave the lead to other daemons at the start, and take it when theirs ends"},
+      {"lease-ttl",
+       "with postgres: how long a leader may be silent before another daemon leads, 1s to 1m "
+       "(default 5s)"},
+      {"advertise",
+       "with postgres: http:// or https:// address of the REST API that other daemons send clients "
+       "to (default: made of --rest)"},
       {"secrets-key",
        "file of the keys that seal Secrets in the database (default: DATA_DIR/keys/secrets, made "
        "at "
@@ -272,8 +280,10 @@ DaemonConfig Build(const Settings& settings, EnvironmentLookup env,
       AddClusters(setting, &ParseSimulatedFlag, &config.simulated_clusters, &names, problems);
     if (key == "member-cluster")
       AddClusters(setting, &ParseMemberFlag, &config.members, &names, problems);
-    if (const Status taken = TakeTlsKey(key, setting.values, &config.tls); !taken.ok())
-      Problem(problems, setting.origin, taken.error().detail);
+    for (const Status& taken : {TakeTlsKey(key, setting.values, &config.tls),
+                                TakeLeaseKey(key, value, &config.lease)}) {
+      if (!taken.ok()) Problem(problems, setting.origin, taken.error().detail);
+    }
     if (key == "default-image") config.default_image = value;
     if (key == "mail-program") {
       config.mail_program = value;
@@ -302,6 +312,8 @@ DaemonConfig Build(const Settings& settings, EnvironmentLookup env,
     Problem(problems, "postgres-owner",
             "needs postgres: a private PostgreSQL has roles of its own");
   }
+  for (const FieldError& one : CheckLease(config.lease, !config.postgres_url.empty()))
+    Problem(problems, one.field, one.message);
   config.munge = config.munge || !config.munge_socket.empty();
   if (config.data_dir.empty()) Problem(problems, "data-dir", "must not be empty");
   return config;
@@ -351,6 +363,8 @@ Result<ParsedCommandLine> ParseCommandLine(int argc, const char* const* argv,
   for (const auto& [key, help] : Keys()) {
     app.add_option("--" + key, flags[key], help)->allow_extra_args(false)->type_size(1);
   }
+  // `--standby` alone means true.
+  app.get_option("--standby")->expected(0, 1);
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
@@ -371,7 +385,10 @@ Result<ParsedCommandLine> ParseCommandLine(int argc, const char* const* argv,
   if (!config_file.empty())
     ReadFile(config_file, &settings, &admission, &issuers, &limits, &problems);
   ReadEnvironment(env, &settings);
-  for (const auto& [key, values] : flags) {
+  for (auto& [key, values] : flags) {
+    if (key == "standby" && app.get_option("--standby")->count() > 0 &&
+        (values.empty() || values.front().empty()))
+      values = {"true"};
     if (values.empty()) continue;
     if (!IsList(key) && values.size() > 1) Problem(&problems, "--" + key, "given more than once");
     settings[key] = {values, "--" + key};

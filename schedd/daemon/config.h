@@ -11,6 +11,7 @@
 #include "schedd/base/tenant_limits.h"
 #include "schedd/daemon/access_config.h"
 #include "schedd/daemon/config_audit.h"
+#include "schedd/daemon/lease_config.h"
 #include "schedd/daemon/tls_config.h"
 #include "schedd/model/admission_settings.h"
 #include "schedd/model/resources.h"
@@ -77,6 +78,7 @@ struct DaemonConfig {
   std::string log_level = "info";
   std::string log_file;  // "": stderr
   AuditConfig audit;
+  LeaseConfig lease;
   AdmissionSettingsPtr admission = std::make_shared<const AdmissionSettings>();
   /// Issuers of JSON web tokens (rule U50).
   std::vector<auth::IssuerConfig> oidc;

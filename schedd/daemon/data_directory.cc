@@ -4,6 +4,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -121,6 +122,25 @@ std::vector<std::int64_t> UsersOfDatabase(const std::string& data_dir) {
   struct stat info {};
   if (::stat((data_dir + "/postgres").c_str(), &info) != 0 || info.st_uid == ::geteuid()) return {};
   return {static_cast<std::int64_t>(info.st_uid)};
+}
+
+// The lock belongs to the open file, so it ends with the process.
+Result<int> LockDataDirectory(const std::string& data_dir) {
+  std::error_code failed;
+  const bool made = std::filesystem::create_directories(data_dir, failed);
+  if (failed) return InvalidArgument("cannot create " + data_dir + ": " + failed.message());
+  // One made here may be passed through by others (to the pods' directories), but not listed.
+  if (made && ::chmod(data_dir.c_str(), kPassOnly) != 0)
+    return InvalidArgument("cannot set the mode of " + data_dir);
+  const std::string path = data_dir + "/musterd.lock";
+  const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, kOwnersFile);
+  if (fd < 0) return InvalidArgument("cannot write to " + data_dir);
+  Status closed = ::flock(fd, LOCK_EX | LOCK_NB) == 0
+                      ? CloseDataDirectory(data_dir)
+                      : Status(Error{Code::kFailedPrecondition, "another musterd uses " + data_dir});
+  if (closed.ok()) return fd;
+  ::close(fd);
+  return closed.error();
 }
 
 }  // namespace muster

@@ -9,6 +9,12 @@
 
 namespace muster {
 
+/// Makes the data directory if it is not there, locks it for this process and closes it
+/// (CloseDataDirectory). The descriptor that holds the lock, which ends when it is closed, however
+/// the process ends. Errors: a directory that cannot be used; kFailedPrecondition, another daemon
+/// uses it.
+Result<int> LockDataDirectory(const std::string& data_dir);
+
 /// Closes what is the daemon's in the data directory to other users (rule U64), whoever made it and
 /// however: the directory itself may be passed through, not listed or written; members' credentials
 /// and the private database are the daemon's alone. Each repair is logged (`rights_repaired`).

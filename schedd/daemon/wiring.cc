@@ -8,9 +8,7 @@
 // private PostgreSQL gets what is left of eight seconds, and at least two.
 #include "schedd/daemon/wiring.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
-#include <sys/stat.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -31,6 +29,7 @@
 #include "backends/k8s/k8s_backend.h"
 #include "backends/simulated/simulated_backend.h"
 #include "schedd/base/lead_term.h"
+#include "schedd/base/lease.h"
 #include "schedd/base/limits.h"
 #include "schedd/daemon/access.h"
 #include "schedd/daemon/data_directory.h"
@@ -40,6 +39,7 @@
 #include "schedd/daemon/mail_hook.h"
 #include "schedd/daemon/memory_directory.h"
 #include "schedd/daemon/real_clock.h"
+#include "schedd/daemon/start_warnings.h"
 #include "schedd/daemon/tls_setup.h"
 #include "schedd/dispatch/dispatcher.h"
 #include "schedd/engine/engine.h"
@@ -66,17 +66,21 @@ constexpr std::int64_t kStopWithinNs = 8 * kNanosPerSecond;
 constexpr std::int64_t kDatabaseStopMs = 2'000;
 // The recovery of a million jobs takes a minute.
 constexpr std::chrono::seconds kReadyWithin{120};
+constexpr std::chrono::milliseconds kLookForLead{20};
 
 }  // namespace
 
 struct Daemon::Impl {
   explicit Impl(DaemonConfig daemon_config) : config(std::move(daemon_config)), timers(clock) {}
 
-  Status LockDataDir();
   Status OpenStore();
   Status MakeBackends(const std::string& instance_id);
   void TellUnserved();
   Status Serve();
+  Status SetLease();
+  Result<bool> AwaitLead();
+  Status BeginToLead();
+  void LeadLater();
   void StartPropagator();
   void StartNominator(const std::string& instance_id);
   std::string CredentialsDirectory() const {
@@ -89,8 +93,11 @@ struct Daemon::Impl {
   DaemonConfig config;
   int lock_fd = -1;
   RealClock clock;
-  const std::shared_ptr<LeadTerm> lead =
-      std::make_shared<LeadTerm>(clock, limits::kLeadTermMs* kNanosPerMilli);
+  // Only this daemon, which holds the lock of the directory, can use a private PostgreSQL.
+  bool IsSole() const { return config.postgres_url.empty(); }
+  const std::shared_ptr<LeadTerm> lead = std::make_shared<LeadTerm>(
+      clock, (IsSole() ? limits::kLeadTermMs : TermMs(config.lease.ttl_ms)) * kNanosPerMilli);
+  LeaseBoard lease{clock, lead};
   RealRandom random;
   auth::RateLimiter rate_limiter{
       clock,
@@ -123,49 +130,14 @@ struct Daemon::Impl {
   std::atomic<bool> was_ready = false;
   // Kept when the engine is ready, or when the start is given up.
   std::promise<void> recovered;
+  std::future<void> ready = recovered.get_future();
+  std::string instance;
   std::jthread engine_thread;
+  // Of a daemon that stands by: begins to lead when the engine does.
+  std::thread leading_thread;
   // Its timers call into the members above, so it ends first.
   RealTimers timers;
 };
-
-namespace {
-
-// Properties of the configuration that an administrator should know of. They are logged and shown
-// by /v1/status.
-std::vector<api::ServerWarning> WarningsOf(const DaemonConfig& config) {
-  std::vector<api::ServerWarning> warnings;
-  if (auto root_jobs = WarningOfRootJobs(config)) warnings.push_back(std::move(*root_jobs));
-  if (config.password_on_command_line) {
-    warnings.push_back(
-        {"PasswordOnCommandLine",
-         "the password of the database was on the command line, where other users could read it "
-         "at the start and scripts keep it: give the URL by postgres: in the file of --config or "
-         "by MUSTER_POSTGRES, or the password in the file that passfile= or PGPASSFILE names"});
-  }
-  if (auto root_daemon = WarningOfRootDaemon(config)) warnings.push_back(std::move(*root_daemon));
-  for (const api::ServerWarning& one : warnings)
-    Log(LogLevel::kWarning, "daemon", "start_warning", {{"type", one.type}, {"msg", one.message}});
-  return warnings;
-}
-
-}  // namespace
-
-// The lock belongs to the open file, so it ends with the process, however it ends.
-Status Daemon::Impl::LockDataDir() {
-  std::error_code failed;
-  const bool made = std::filesystem::create_directories(config.data_dir, failed);
-  if (failed) return InvalidArgument("cannot create " + config.data_dir + ": " + failed.message());
-  // One made here may be passed through by others (to the pods' directories), but not listed.
-  if (made && chmod(config.data_dir.c_str(), 0711) != 0)
-    return InvalidArgument("cannot set the mode of " + config.data_dir);
-  const std::string path = config.data_dir + "/musterd.lock";
-  lock_fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-  if (lock_fd < 0) return InvalidArgument("cannot write to " + config.data_dir);
-  if (flock(lock_fd, LOCK_EX | LOCK_NB) != 0) {
-    return Error{Code::kFailedPrecondition, "another musterd uses " + config.data_dir};
-  }
-  return CloseDataDirectory(config.data_dir);
-}
 
 // Starts a private PostgreSQL if no URL is given, and opens the store, which migrates the schema.
 Status Daemon::Impl::OpenStore() {
@@ -182,6 +154,7 @@ Status Daemon::Impl::OpenStore() {
   options.owner_url = owner_url;
   options.stop = stop.get_token();
   options.health = &health;
+  options.lease = &lease;
   options.clock = &clock;
   options.metrics = &metrics;
   const auto open = [&]() -> decltype(OpenPgStore(options)) {
@@ -291,6 +264,7 @@ Status Daemon::Impl::Serve() {
   service->SetRateLimiter(&rate_limiter);
   service->SetProbe(kubernetes);
   service->SetMemberQueues(kubernetes);
+  service->SetLease(&lease);
   api::RestOptions rest_options;
   rest_options.host = config.rest.host;
   rest_options.port = config.rest.port;
@@ -307,6 +281,7 @@ Status Daemon::Impl::Serve() {
   rest_options.accepted = access->accepted();
   rest_options.access_problems = [this] { return access->Problems(); };
   rest_options.clock = &clock;
+  rest_options.lease = &lease;
   rest_options.default_image = config.default_image;
   for (const auth::IssuerConfig& one : config.oidc) {
     if (!one.web_client.empty())
@@ -347,17 +322,85 @@ void Daemon::Impl::StartNominator(const std::string& instance_id) {
   nominator->Start();
 }
 
+// Who this daemon is in the lease: its address is known once it listens.
+Status Daemon::Impl::SetLease() {
+  auto id = LeaseId(config.data_dir, random);
+  if (!id.ok()) return id.error();
+  LeaseBoard::Self self;
+  self.id = std::move(id).value();
+  self.holder = HostName();
+  self.address =
+      AdvertisedAddress(config.lease, config.rest, rest->port(), !config.tls.certificate.empty());
+  self.ttl_ms = config.lease.ttl_ms;
+  self.sole = IsSole();
+  if (config.lease.standby)
+    self.patient_until = clock.Now() + 2 * config.lease.ttl_ms * kNanosPerMilli;
+  lease.SetSelf(std::move(self));
+  return Done{};
+}
+
+// True if this daemon leads; false if another one does.
+Result<bool> Daemon::Impl::AwaitLead() {
+  const Monotonic until = clock.Now() + kReadyWithin.count() * kNanosPerSecond;
+  while (ready.wait_for(kLookForLead) != std::future_status::ready) {
+    if (lease.OtherLeads()) return false;
+    if (clock.Now() < until) continue;
+    const WorldViewPtr world = engine->View();
+    return Unavailable("recovery did not finish in two minutes" +
+                       (world->not_ready_reasons.empty()
+                            ? std::string()
+                            : ": " + world->not_ready_reasons.front()));
+  }
+  if (start.stop_requested()) return Error{Code::kCancelled, "the start was given up"};
+  return true;
+}
+
+// What is done once, when this daemon leads for the first time.
+Status Daemon::Impl::BeginToLead() {
+  TellUnserved();
+  Status status = DeclareObjects(*engine, clock, config, start.get_token());
+  if (!status.ok()) return status;
+  const std::string credentials = CredentialsDirectory();
+  status = MakeMemoryDirectory(credentials);
+  if (!status.ok()) return status;
+  fleet = std::make_unique<Fleet>(credentials, *kubernetes, *dispatcher,
+                                  [this] { return engine->View(); });
+  fleet->Start();
+  StartPropagator();
+  StartNominator(instance);
+  Log(LogLevel::kInfo, "daemon", "ready",
+      {{"rest_port", std::int64_t{rest->port()}}, {"grpc_port", std::int64_t{grpc->port()}}});
+  return Done{};
+}
+
+// A daemon that cannot begin to lead stops, so that another one may try.
+void Daemon::Impl::LeadLater() {
+  Log(LogLevel::kInfo, "daemon", "standby",
+      {{"rest_port", std::int64_t{rest->port()}}, {"grpc_port", std::int64_t{grpc->port()}}});
+  leading_thread = std::thread([this] {
+    ready.wait();
+    if (start.stop_requested()) return;
+    const Status status = BeginToLead();
+    if (status.ok() || start.stop_requested()) return;
+    Log(LogLevel::kError, "daemon", "lead_failed",
+        {{"err", std::string_view(status.error().detail)}});
+    kill(getpid(), SIGTERM);
+  });
+}
+
 Daemon::Daemon(DaemonConfig config) : impl_(std::make_unique<Impl>(std::move(config))) {}
 Daemon::~Daemon() { Stop(); }
 
 Status Daemon::Start() {
   auto& d = *impl_;
-  Status status = d.LockDataDir();
-  if (!status.ok()) return status;
-  status = d.OpenStore();
+  const auto locked = LockDataDirectory(d.config.data_dir);
+  if (!locked.ok()) return locked.error();
+  d.lock_fd = *locked;
+  Status status = d.OpenStore();
   if (!status.ok()) return status;
   auto instance = d.store->InstanceId();
   if (!instance.ok()) return instance.error();
+  d.instance = *instance;
   status = d.MakeBackends(*instance);
   if (!status.ok()) return status;
   dispatch::DispatcherOptions options;
@@ -367,16 +410,16 @@ Status Daemon::Start() {
   d.dispatcher = std::make_unique<dispatch::Dispatcher>(*d.store, d.clock, d.timers, d.random,
                                                         d.metrics, options);
   for (auto& backend : d.backends) d.dispatcher->AddBackend(*backend);
-  auto ready = d.recovered.get_future();
   EngineOptions engine_options;
   engine_options.settings = d.config.admission;
   engine_options.max_waiting_per_user = d.config.limits.pending_jobs_per_user;
   engine_options.max_waiting_per_namespace = d.config.limits.pending_jobs_per_namespace;
-  engine_options.heartbeat_ms = limits::kHeartbeatMs;
+  engine_options.heartbeat_ms =
+      d.IsSole() ? limits::kHeartbeatMs : RenewEveryMs(d.config.lease.ttl_ms);
   engine_options.audit_retention_ms = d.config.audit.retention_ms;
   engine_options.lead = d.lead;
-  // Only this daemon, which holds the lock of the directory, can use the private PostgreSQL.
-  engine_options.sole_leader = d.postgres != nullptr;
+  engine_options.lease = &d.lease;
+  engine_options.holder = HostName();
   engine_options.on_ready = [&d] { d.EndRecoveryWait(); };
   d.engine = std::make_unique<Engine>(*d.store, d.clock, d.random, *d.dispatcher, d.metrics,
                                       engine_options, [&d](const std::vector<Event>& events) {
@@ -386,6 +429,8 @@ Status Daemon::Start() {
                                       });
   status = d.Serve();
   if (!status.ok()) return status;
+  status = d.SetLease();
+  if (!status.ok()) return status;
   if (!d.config.mail_program.empty()) {
     d.mail = std::make_unique<MailHook>(d.config.mail_program, d.clock,
                                         [&d] { return d.engine->View(); });
@@ -393,27 +438,10 @@ Status Daemon::Start() {
   d.dispatcher->Start([&d](Command command) { return d.engine->Post(std::move(command)); },
                       [&d] { return d.engine->View(); });
   d.engine_thread = std::jthread([&d](std::stop_token stop) { d.engine->Run(stop); });
-  if (ready.wait_for(kReadyWithin) != std::future_status::ready) {
-    const WorldViewPtr world = d.engine->View();
-    return Unavailable("recovery did not finish in two minutes" +
-                       (world->not_ready_reasons.empty()
-                            ? std::string()
-                            : ": " + world->not_ready_reasons.front()));
-  }
-  if (d.start.stop_requested()) return Error{Code::kCancelled, "the start was given up"};
-  d.TellUnserved();
-  status = DeclareObjects(*d.engine, d.clock, d.config, d.start.get_token());
-  if (!status.ok()) return status;
-  const std::string credentials = d.CredentialsDirectory();
-  status = MakeMemoryDirectory(credentials);
-  if (!status.ok()) return status;
-  d.fleet = std::make_unique<Fleet>(credentials, *d.kubernetes, *d.dispatcher,
-                                    [&d] { return d.engine->View(); });
-  d.fleet->Start();
-  d.StartPropagator();
-  d.StartNominator(*instance);
-  Log(LogLevel::kInfo, "daemon", "ready",
-      {{"rest_port", std::int64_t{d.rest->port()}}, {"grpc_port", std::int64_t{d.grpc->port()}}});
+  const Result<bool> leads = d.AwaitLead();
+  if (!leads.ok()) return leads.error();
+  if (*leads) return d.BeginToLead();
+  d.LeadLater();
   return Done{};
 }
 
@@ -428,7 +456,10 @@ void Daemon::Stop() {
   auto& d = *impl_;
   const Monotonic all_ended = d.clock.Now() + kStopWithinNs;
   // Ends waits for a database that hangs.
+  d.start.request_stop();
   d.stop.request_stop();
+  d.EndRecoveryWait();
+  if (d.leading_thread.joinable()) d.leading_thread.join();
   if (d.rest) d.rest->Stop();
   if (d.grpc) d.grpc->Stop();
   if (d.audit) d.audit->Close();

@@ -125,6 +125,7 @@ bool Engine::Impl::Step(std::chrono::nanoseconds wait) {
   }
   if (Ready()) worked = StepReady(worked);
   publisher.Publish(recovery.Problem());
+  recovery.Published();
   return worked;
 }
 

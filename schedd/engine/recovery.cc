@@ -12,6 +12,11 @@
 //
 // A step that fails ends the try; the next one comes after a back-off and begins at 1. Facts of
 // members survive (KnownMembers), because members do not report them again.
+//
+// If step 1 finds that another daemon leads, there is no back-off: the lease is looked at again
+// soon. Meanwhile steps 2 and 3 are done without a lead now and then, for readers of this daemon.
+// Nothing is written or ordered by that. No copy is begun when the leader has not renewed its lease
+// for half of its length, so that reading delays no takeover.
 #include "schedd/engine/recovery.h"
 
 #include <algorithm>
@@ -19,6 +24,7 @@
 #include <set>
 
 #include "schedd/engine/context/object_names.h"
+#include "schedd/base/limits_lease.h"
 #include "schedd/engine/live/remote_objects.h"
 #include "schedd/telemetry/log.h"
 
@@ -40,11 +46,13 @@ std::int64_t Backoff(int failures, Random& random) {
 }
 
 // Another daemon that led in between may have been stopped since, and its orders hold for one term:
-// then ours begin a term later. Nobody led in between if the epoch is the next one after ours, or
-// the first of a new database, or if the options say so.
+// then ours begin when the lease's board says, or a term later. Nobody led in between if the epoch
+// is the next one after ours, or the first of a new database, or if the options say so.
 void BeginTerm(const EngineOptions& options, Epoch before, const Lease& lease, Monotonic asked,
                Monotonic led) {
   if (options.lead == nullptr) return;
+  if (options.lease != nullptr)
+    return options.lead->Begin(lease.epoch, asked, std::max(led, options.lease->orders_from()));
   const bool nobody_between = before.value == 0 ? options.sole_leader || lease.epoch.value == 1
                                                 : lease.epoch.value == before.value + 1;
   options.lead->Begin(lease.epoch, asked, nobody_between ? led : led + options.lead->length_ns());
@@ -67,6 +75,56 @@ bool Recovery::Fail(const char* step, const Error& error) {
   return false;
 }
 
+WallTime Recovery::FinishedSince() const {
+  const EngineContext& context = owners_.context;
+  return {
+      SaturatingSub(context.clock.WallNow().us, MillisToMicros(context.options.finished_kept_ms))};
+}
+
+// Told once, not with every look at the lease.
+void Recovery::StandBy(const Error& error) {
+  const std::string problem = "waiting for leadership: " + error.detail;
+  const EngineContext& context = owners_.context;
+  if (problem != problem_) {
+    Log(LogLevel::kInfo, "engine", "stands_by", {{"reason", error.detail}});
+    problem_ = problem;
+    owners_.commits.MarkChanged();
+  }
+  failures_ = 0;
+  Copy();
+  next_try_ =
+      context.clock.Now() + MillisToNanos(LookEveryMs(context.options.lease->self().ttl_ms));
+}
+
+// What CorrectUsage has found is for the leader to write.
+void Recovery::Copy() {
+  const EngineContext& context = owners_.context;
+  const LeaseBoard& lease = *context.options.lease;
+  const Monotonic begin = context.clock.Now();
+  if (begin < next_copy_ || lease.OtherLeftMs() < lease.standing().row.ttl_ms / 2) return;
+  const WallTime since = FinishedSince();
+  auto loaded = context.store.Load(Epoch{}, since);
+  if (!loaded.ok()) {
+    Log(LogLevel::kWarning, "engine", "copy_failed", {{"err", loaded.error().detail}});
+  } else {
+    Rebuild(std::move(loaded).value(), since);
+    owners_.commits.FailWaiting(Unavailable("another daemon leads"));
+    owners_.commits.MarkChanged();
+    copied_ = begin;
+  }
+  const Monotonic now = context.clock.Now();
+  next_copy_ = now + std::max(MillisToNanos(limits::kCopyRestMs),
+                              SaturatingMul(now - begin, limits::kCopyRestTimes));
+}
+
+void Recovery::Published() {
+  LeaseBoard* const lease = owners_.context.options.lease;
+  if (lease == nullptr) return;
+  if (Problem().empty()) lease->NoCopy();
+  if (copied_) lease->Copied(*copied_);
+  copied_.reset();
+}
+
 // The caller makes sure that the store owes no answer: a late one would be taken for an answer of
 // the new epoch.
 bool Recovery::Try() {
@@ -74,11 +132,18 @@ bool Recovery::Try() {
   const Epoch before = owners_.commits.epoch();
   const Monotonic asked = context.clock.Now();
   const auto lease = context.store.Lead(context.options.holder, kLeadWait);
-  if (!lease.ok()) return Fail("waiting for leadership", lease.error());
+  if (!lease.ok()) {
+    const LeaseBoard* const board = context.options.lease;
+    const bool waits = board != nullptr && (board->OtherLeads() ||
+                                            context.clock.Now() < board->self().patient_until);
+    if (!waits) return Fail("waiting for leadership", lease.error());
+    StandBy(lease.error());
+    return false;
+  }
+  const Monotonic led = context.clock.Now();
   owners_.commits.BeginEpoch(lease->epoch);
-  BeginTerm(context.options, before, *lease, asked, context.clock.Now());
-  const WallTime since{
-      SaturatingSub(context.clock.WallNow().us, MillisToMicros(context.options.finished_kept_ms))};
+  BeginTerm(context.options, before, *lease, asked, led);
+  const WallTime since = FinishedSince();
   auto loaded = context.store.Load(lease->epoch, since);
   if (!loaded.ok()) return Fail("reading the database", loaded.error());
   Rebuild(std::move(loaded).value(), since);
@@ -88,6 +153,7 @@ bool Recovery::Try() {
   Redrive();
   Log(LogLevel::kInfo, "engine", "recovered",
       {{"epoch", lease->epoch.value},
+       {"ms", (context.clock.Now() - asked) / kNanosPerMilli},
        {"jobs", static_cast<std::int64_t>(owners_.jobs.all().size())},
        {"pending", static_cast<std::int64_t>(owners_.waiting.queues().size())}});
   return true;

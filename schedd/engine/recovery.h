@@ -1,8 +1,10 @@
 // Recovery: at start and after every failed write it takes the lead, reads the world again from the
 // store, recomputes and compares the amounts, and has every attempt go on from the state of its
-// row. On the engine thread only.
+// row. While another daemon leads it reads copies of the world instead, from which reads are
+// served. On the engine thread only.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "schedd/engine/owners.h"
@@ -19,11 +21,18 @@ class Recovery {
   Monotonic next_try() const { return next_try_; }
   /// One try; true if the engine is ready afterwards. Nothing may be on its way to the store.
   bool Try();
+  /// The view was published: the lease's board learns whether it is a copy.
+  void Published();
   /// Why the engine is not ready, in a sentence; "" if it is ready.
   const std::string& Problem() const;
 
  private:
   bool Fail(const char* step, const Error& error);
+  /// The lead was refused with `error`: another daemon leads.
+  void StandBy(const Error& error);
+  /// Reads a copy if it is time for one.
+  void Copy();
+  WallTime FinishedSince() const;
   void Rebuild(StoredWorld loaded, WallTime since);
   CommittedState ReadJobs(const StoredWorld& loaded);
   void CorrectUsage(const std::vector<UsageRow>& stored);
@@ -35,6 +44,8 @@ class Recovery {
   Owners& owners_;
   Monotonic next_try_{};
   int failures_ = 0;
+  Monotonic next_copy_{};
+  std::optional<Monotonic> copied_;  // a copy that is to be published
   std::string problem_ = "recovery has not run yet";
 };
 

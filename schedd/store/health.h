@@ -38,6 +38,9 @@ class StoreHealth {
     lost_.clear();
   }
 
+  /// The writer's session is open; another daemon leads.
+  void Answers() { Leads(); }
+
   /// Why the database cannot make a write durable at `now`; "" if no reason is known. A wait counts
   /// as a problem when it has lasted for `within`.
   std::string Problem(Clock::time_point now, std::chrono::milliseconds within) const {

@@ -33,8 +33,8 @@
 
 namespace muster {
 
-/// Leadership of the database, which lasts until another daemon calls Lead or the writer's session
-/// ends.
+/// Leadership of the database, which lasts until another daemon takes it, which it may do when the
+/// lease (schedd/base/lease.h) is over, or until the writer's session ends.
 struct Lease {
   Epoch epoch;
 };
@@ -165,11 +165,11 @@ class Store {
  public:
   virtual ~Store() = default;
 
-  /// Takes leadership: waits up to `wait` for the session of another leader to end, then starts a
-  /// new epoch. kUnavailable, with the holder's name, if another daemon still leads after that.
+  /// Takes the lease if it is free, and starts a new epoch; `wait`: for a former leader's last
+  /// transaction. kUnavailable, with the holder's name, if another daemon leads.
   virtual Result<Lease> Lead(const std::string& holder, std::chrono::milliseconds wait) = 0;
-  /// Reads everything that recovery needs. `finished_since`: terminal jobs that ended before it are
-  /// left out. kAborted if `epoch` no longer leads.
+  /// Reads everything that recovery needs; `epoch` 0: for a copy, whoever leads. Terminal jobs that
+  /// ended before `finished_since` are left out. kAborted if `epoch` no longer leads.
   virtual Result<StoredWorld> Load(Epoch epoch, WallTime finished_since) = 0;
   /// Answers each job on its own: AcceptedJob, kAlreadyExists for a taken name, or kInvalidArgument
   /// for a key that another request used. `audit` has a row for each request of the batch. The rows

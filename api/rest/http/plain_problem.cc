@@ -67,6 +67,8 @@ std::string_view StatusPhrase(int status) {
       return "Accepted";
     case 304:
       return "Not Modified";
+    case 307:
+      return "Temporary Redirect";
     case 400:
       return "Bad Request";
     case 401:

@@ -231,8 +231,9 @@ void CommitPipeline::Reset(CommittedState committed, std::int64_t last_seq) {
   configs_in_flight_ = 0;
 }
 
+// With a lease a heartbeat is due at once: reading the world may have taken longer than the term.
 void CommitPipeline::Resume() {
-  heard_at_ = context_.clock.Now();
+  heard_at_ = context_.options.lease == nullptr ? context_.clock.Now() : Monotonic{};
   failed_ = false;
   failure_.clear();
   MarkChanged();

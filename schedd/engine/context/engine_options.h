@@ -8,6 +8,7 @@
 #include <string>
 
 #include "schedd/base/lead_term.h"
+#include "schedd/base/lease.h"
 #include "schedd/base/limits.h"
 #include "schedd/model/admission_settings.h"
 
@@ -50,6 +51,9 @@ struct EngineOptions {
   /// True if no other daemon can have led this store before, or can still act under an earlier
   /// lead: the term then begins without waiting.
   bool sole_leader = false;
+  /// Who leads, as the store learns it. While another daemon does, the engine publishes copies of
+  /// the database. Null: no other daemon is reckoned with but by epochs. Must outlive the engine.
+  LeaseBoard* lease = nullptr;
 };
 
 }  // namespace muster

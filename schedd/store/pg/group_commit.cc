@@ -25,6 +25,7 @@
 
 #include "schedd/base/check.h"
 #include "schedd/base/limits.h"
+#include "schedd/base/limits_lease.h"
 #include "schedd/store/pg/server_process.h"
 
 namespace muster::pg {
@@ -60,9 +61,10 @@ constexpr std::size_t kGroupsUnderWay = 2;
 }  // namespace
 
 GroupCommitter::GroupCommitter(std::string url, std::int64_t resolve_ms, Watchdog& watchdog,
-                               StoreHealth* health, const Clock* clock, Metrics* metrics)
+                               StoreHealth* health, LeaseBoard* board, const Clock* clock,
+                               Metrics* metrics)
     : watchdog_(watchdog),
-      session_(std::move(url), resolve_ms, watchdog, health),
+      session_(std::move(url), resolve_ms, watchdog, health, board),
       clock_(clock),
       queue_(kQueuedCalls),
       wake_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
@@ -104,11 +106,22 @@ void GroupCommitter::Wake() {
   (void)!write(wake_fd_, &one, sizeof one);  // fails only if the counter is full: that wakes too
 }
 
+// How long the thread may sleep until the lease has to be kept, in milliseconds; -1: for ever.
+int GroupCommitter::UntilKeepLease() const {
+  const auto at = session_.KeepLeaseAt();
+  if (!at) return -1;
+  const auto left =
+      std::chrono::ceil<std::chrono::milliseconds>(*at - StoreHealth::Clock::now()).count();
+  return static_cast<int>(std::clamp<std::int64_t>(left, 0, limits::kLeaseTtlMaxMs));
+}
+
 // An idle session is listened to, so that /readyz knows of a lost session without a write.
 void GroupCommitter::Idle() {
   rows_to_wake_ = 1;
   if (queue_.size() == 0 && !stop_.stop_requested()) {
-    const int woken = WaitReadable({wake_fd_, session_.socket()}, -1);
+    const int sleep_ms = UntilKeepLease();
+    const int woken = sleep_ms == 0 ? -1 : WaitReadable({wake_fd_, session_.socket()}, sleep_ms);
+    if (sleep_ms >= 0 && UntilKeepLease() == 0) session_.KeepLease();
     if (woken == wake_fd_) {
       std::uint64_t count = 0;
       (void)!read(wake_fd_, &count, sizeof count);
@@ -132,7 +145,8 @@ void GroupCommitter::Run() {
   for (;;) {
     if (calls.empty() && under_way_.empty()) {
       Idle();
-      if (!queue_.PopAll(&calls, std::chrono::nanoseconds(0)) && stop_.stop_requested()) return;
+      if (!queue_.PopAll(&calls, std::chrono::nanoseconds(0)) && stop_.stop_requested())
+        return session_.ReleaseLease();
     } else {
       Calls more;  // calls that arrived during the last commit join the group
       queue_.PopAll(&more, std::chrono::nanoseconds(0));

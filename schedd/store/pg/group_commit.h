@@ -42,11 +42,12 @@ class WriteCall {
 
 class GroupCommitter {
  public:
-  /// `clock` and `metrics` may be null together: then nothing is measured. `health` may be null.
-  /// All must outlive this object.
+  /// `clock` and `metrics` may be null together: then nothing is measured. `health` and `board`
+  /// (WriteSession) may be null. All must outlive this object.
   GroupCommitter(std::string url, std::int64_t resolve_ms, Watchdog& watchdog, StoreHealth* health,
-                 const Clock* clock, Metrics* metrics);
-  /// Writes the calls that are queued, as far as the database allows, then ends the thread.
+                 LeaseBoard* board, const Clock* clock, Metrics* metrics);
+  /// Writes the calls that are queued, as far as the database allows, gives the lease up, then ends
+  /// the thread.
   ~GroupCommitter();
 
   void Post(std::unique_ptr<WriteCall> call);
@@ -65,8 +66,10 @@ class GroupCommitter {
   };
 
   void Run();
-  /// Waits for a call. Meanwhile it notices when the database session ends.
+  /// Waits for a call. Meanwhile it notices when the database session ends, and keeps the lease of
+  /// a daemon that recovers.
   void Idle();
+  int UntilKeepLease() const;
   void Wake();
   /// Waits a moment for more calls if such waits have paid lately (gather.h).
   void GatherMore(Calls* calls);

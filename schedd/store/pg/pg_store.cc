@@ -58,8 +58,8 @@ class PgStore final : public Store {
  public:
   explicit PgStore(const PgStoreOptions& options)
       : readers_(options.url, static_cast<std::size_t>(options.read_connections), watchdog_),
-        writer_(options.url, options.resolve_ms, watchdog_, options.health, options.clock,
-                options.metrics),
+        writer_(options.url, options.resolve_ms, watchdog_, options.health, options.lease,
+                options.clock, options.metrics),
         on_stop_(options.stop,
                  [this] { watchdog_.Stop(std::chrono::milliseconds(limits::kStopDatabaseMs)); }) {}
 
@@ -173,11 +173,12 @@ Status LoadPropagation(pqxx::transaction_base& snapshot, StoredWorld* loaded) {
 
 // Fills `loaded` from one snapshot. `part_begins` is called before each statement and extends the
 // deadline. The epoch is checked in the same snapshot: a daemon that no longer leads must not
-// recover from rows that another leader is changing.
+// recover from rows that another leader is changing. Epoch 0 is no lead: a copy is read.
 Status LoadAll(pqxx::transaction_base& snapshot, Epoch epoch, WallTime finished_since,
                const std::function<void()>& part_begins, StoredWorld* loaded) {
   part_begins();
-  if (snapshot.exec1(pg::sql::kEpochOf)[0].as<std::int64_t>() != epoch.value) {
+  if (epoch.value != 0 &&
+      snapshot.exec1(pg::sql::kEpochOf)[0].as<std::int64_t>() != epoch.value) {
     return Aborted("this daemon no longer leads; its epoch has passed");
   }
   const pqxx::row numbers = snapshot.exec1(pg::sql::kLastNumbers);

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "schedd/base/clock.h"
+#include "schedd/base/lease.h"
 #include "schedd/base/limits.h"
 #include "schedd/base/result.h"
 #include "schedd/store/health.h"
@@ -30,6 +31,9 @@ struct PgStoreOptions {
   std::stop_token stop;
   /// The writer records its waits and a lost session here; may be null. Must outlive the store.
   StoreHealth* health = nullptr;
+  /// Says who this daemon is and learns who leads. Null: Lead takes the lead whoever has it (tests,
+  /// tools). Must outlive the store.
+  LeaseBoard* lease = nullptr;
   /// If both are set, commit times and group sizes are measured. Both must outlive the store.
   const Clock* clock = nullptr;
   Metrics* metrics = nullptr;

@@ -1,26 +1,42 @@
-// The SQL of leadership: the leader's lock, its epoch, and how an epoch ends.
+// The SQL of leadership: the lease, its epoch, and how an epoch ends.
 #pragma once
 
 namespace muster::pg::sql {
 
-/// The key of the advisory lock that the leader's session holds: any fixed number.
-#define MUSTER_LEADER_LOCK "7205759403792793600"
-
-inline constexpr const char* kTryLeaderLock = "select pg_try_advisory_lock(" MUSTER_LEADER_LOCK ")";
-inline constexpr const char* kLeaderLock = "select pg_advisory_lock(" MUSTER_LEADER_LOCK ")";
 /// $1: milliseconds; 0 means no timeout.
 inline constexpr const char* kSetLockTimeout = "select set_config('lock_timeout', $1, false)";
-/// The name of the leader, and what the session that holds the leader's lock waits for.
-inline constexpr const char* kLeaderHolder =
-    "select l.holder, coalesce((select a.wait_event from pg_locks k join pg_stat_activity a on "
-    "a.pid = k.pid where k.locktype = 'advisory' and k.granted and k.objsubid = 1 and k.database = "
-    "(select oid from pg_database where datname = current_database()) and ((k.classid::bigint << "
-    "32) | k.objid::bigint) = " MUSTER_LEADER_LOCK " limit 1), '') from leader l";
-/// The group numbers of a lead begin at a random multiple of 2^32, so that no other lead has
-/// numbers near them.
-inline constexpr const char* kNewEpoch =
-    "update leader set epoch = epoch + 1, holder = $1, last_group = (1 + floor(random() * "
-    "1073741822)::bigint) << 32 returning epoch, last_group";
+/// The lease, and what the leader's session waits for. A session is known by its number and its
+/// start: numbers are used again.
+inline constexpr const char* kReadLease =
+    "select l.epoch, l.holder, l.holder_id, l.address, (extract(epoch from l.since) * "
+    "1000000)::bigint, (extract(epoch from l.expires - clock_timestamp()) * 1000)::bigint, "
+    "l.ttl_ms, (extract(epoch from l.expires) * 1000000)::bigint, l.released, "
+    "coalesce((select a.wait_event = 'SyncRep' from pg_stat_activity a where a.pid = l.session_pid "
+    "and a.backend_start = l.session_start), false) from leader l";
+/// Ends the session of the leader whose epoch is $1, and with it a transaction that still holds the
+/// leader row. Nothing is ended if it has renewed its lease meanwhile, unless $2: it is our own.
+inline constexpr const char* kEndLeader =
+    "select pg_terminate_backend(a.pid) from leader l join pg_stat_activity a on a.pid = "
+    "l.session_pid and a.backend_start = l.session_start where l.epoch = $1 and a.pid <> "
+    "pg_backend_pid() and ($2::boolean or l.expires <= clock_timestamp())";
+/// Takes the lease that was read with epoch $1. $2: it need not be over, because it is our own or
+/// nobody else's. $3 to $6: holder, its id, its address and the length of the lease. No row: the
+/// leader has renewed it, or another daemon was faster. The group numbers of a lead begin at a
+/// random multiple of 2^32, so that no other lead has numbers near them.
+inline constexpr const char* kTakeLease =
+    "update leader set epoch = epoch + 1, holder = $3, holder_id = $4, address = $5, ttl_ms = "
+    "$6::bigint, since = clock_timestamp(), expires = clock_timestamp() + $6::bigint * interval "
+    "'1 ms', released = false, session_pid = pg_backend_pid(), session_start = coalesce((select "
+    "backend_start from pg_stat_activity where pid = pg_backend_pid()), 'epoch'), last_group = (1 + "
+    "floor(random() * 1073741822)::bigint) << 32 where epoch = $1 and ($2::boolean or released or "
+    "expires <= clock_timestamp()) returning epoch, last_group, (extract(epoch from since) * "
+    "1000000)::bigint";
+/// Renews the lease of a leader that writes nothing yet.
+inline constexpr const char* kRenewLease =
+    "update leader set expires = clock_timestamp() + ttl_ms * interval '1 ms' where epoch = $1";
+/// Gives the lease up: its holder does nothing more as the leader.
+inline constexpr const char* kReleaseLease =
+    "update leader set released = true, expires = clock_timestamp() where epoch = $1";
 /// Ends this daemon's own epoch after a lost answer. The update waits for a transaction that is
 /// still under way and fences one that has not begun. $2 and $3 bound this lead's group numbers.
 inline constexpr const char* kCloseEpoch =

@@ -69,13 +69,16 @@ constexpr std::chrono::seconds kSetUpWithin{2};
 }  // namespace
 
 WriteSession::WriteSession(std::string url, std::int64_t resolve_ms, Watchdog& watchdog,
-                           StoreHealth* health)
-    : url_(std::move(url)), resolve_ms_(resolve_ms), watchdog_(watchdog), health_(health) {}
+                           StoreHealth* health, LeaseBoard* board)
+    : url_(std::move(url)),
+      resolve_ms_(resolve_ms),
+      watchdog_(watchdog),
+      health_(health),
+      board_(board) {}
 
 void WriteSession::Drop(std::string why) {
   connection_.reset();
-  locked_ = false;
-  epoch_ = Epoch{};
+  EndEpoch();
   audit_head_.reset();
   if (health_ == nullptr) return;
   health_->Rests();
@@ -122,67 +125,6 @@ Failure WriteSession::Connect() {
 void WriteSession::Listen() {
   if (connection_ != nullptr && !connection_->Listen())
     Drop("the connection to the database was lost");
-}
-
-// First without waiting; then with a lock timeout, for which the watchdog's deadline is extended.
-Failure WriteSession::TakeLock(std::chrono::milliseconds wait) {
-  if (locked_) return {};
-  PgResult rows(nullptr, &PQclear);
-  Failure failure = connection_->Query(sql::kTryLeaderLock, Params(), &rows);
-  if (failure.kind != FailureKind::kNone) return failure;
-  locked_ = std::string_view(PQgetvalue(rows.get(), 0, 0)) == "t";
-  if (!locked_ && wait.count() > 0) {
-    failure = connection_->Query(sql::kSetLockTimeout, Params().Text(std::to_string(wait.count())),
-                                 nullptr);
-    if (failure.kind != FailureKind::kNone) return failure;
-    const std::chrono::milliseconds answer(limits::kAnswerWithinMs);
-    connection_->SetAnswerWithin(wait + answer);
-    failure = connection_->Execute(sql::kLeaderLock);
-    connection_->SetAnswerWithin(answer);
-    if (failure.kind == FailureKind::kConnection) return failure;
-    locked_ = failure.kind == FailureKind::kNone;
-    failure = connection_->Query(sql::kSetLockTimeout, Params().Text("0"), nullptr);
-    if (failure.kind != FailureKind::kNone) return failure;
-  }
-  if (locked_) return {};
-  failure = connection_->Query(sql::kLeaderHolder, Params(), &rows);
-  if (failure.kind != FailureKind::kNone) return failure;
-  if (PQntuples(rows.get()) != 1) return {FailureKind::kEnvironment, Unavailable("nobody leads")};
-  std::string who = std::string("another daemon leads: ") + PQgetvalue(rows.get(), 0, 0);
-  if (std::string_view(PQgetvalue(rows.get(), 0, 1)) == "SyncRep")
-    who += " (its commit waits for a synchronous standby of the database)";
-  return {FailureKind::kEnvironment, Unavailable(std::move(who))};
-}
-
-Failure WriteSession::TakeLead(const std::string& holder, std::chrono::milliseconds wait,
-                               PgResult* rows) {
-  Failure failure = Connect();
-  if (failure.kind == FailureKind::kNone) failure = TakeLock(wait);
-  if (failure.kind != FailureKind::kNone) return failure;
-  return connection_->Query(sql::kNewEpoch, Params().Text(holder), rows);
-}
-
-// An existing session may be dead without a sign, so a lost connection is tried once more.
-Result<Lease> WriteSession::Lead(const std::string& holder, std::chrono::milliseconds wait) {
-  PgResult rows(nullptr, &PQclear);
-  const bool had_session = connection_ != nullptr;
-  Failure failure = TakeLead(holder, wait, &rows);
-  if (failure.kind == FailureKind::kConnection && had_session) {
-    failure = TakeLead(holder, wait, &rows);
-  }
-  if (failure.kind != FailureKind::kNone) {
-    // A server that refuses writes may have been demoted: a new connection may reach its successor.
-    if (locked_ || failure.kind == FailureKind::kConnection) Drop(failure.error.detail);
-    return failure.error;
-  }
-  if (PQntuples(rows.get()) != 1) {
-    return Error{Code::kDataLoss, "the database has lost its leader row"};
-  }
-  epoch_.value = IntAt(*rows, 0, 0);
-  first_group_ = last_group_ = IntAt(*rows, 0, 1);
-  audit_head_.reset();  // another daemon may have led meanwhile
-  if (health_ != nullptr) health_->Leads();
-  return Lease{epoch_};
 }
 
 // Units that fail their own checks are answered here and never sent.
@@ -304,7 +246,7 @@ void WriteSession::Settle(const Group& group, const std::stop_token& stop) {
       if (++broken_chains_ <= kChainTries) return WriteGroup(group.units, stop);
       break;
     case FailureKind::kFenced:
-      epoch_ = Epoch{};
+      EndEpoch();
       break;
     case FailureKind::kConnection:
     case FailureKind::kEnvironment:
@@ -317,7 +259,7 @@ void WriteSession::FailUnits(std::span<WriteUnit> units, const Error& error) {
   for (WriteUnit& unit : units) {
     unit.Fail(error);
     // The engine's later plans depend on this one: nothing more of this epoch is written.
-    if (unit.commit != nullptr) epoch_ = Epoch{};
+    if (unit.commit != nullptr) EndEpoch();
   }
 }
 
@@ -401,7 +343,7 @@ void WriteSession::Resolve(std::span<Group> groups, const std::stop_token& stop)
       first_group_ = first_group;
       last_group_ = last_group;
       failure = AskOutcome(groups);
-      epoch_ = Epoch{};
+      EndEpoch();
       connection_->SetAnswerWithin(std::chrono::milliseconds(limits::kAnswerWithinMs));
     }
     if (failure.kind == FailureKind::kNone) return;

@@ -1,7 +1,8 @@
-// WriteSession: the leader's one database session. It holds the leader's lock, so a lost session
-// also ends the lead, and every write fails with kAborted until Lead is called again. Every
-// transaction passes the epoch's fence and records the number of its group, so that the next
-// connection can find out what became of a COMMIT whose answer was lost.
+// WriteSession: the leader's one database session. It takes, renews and releases the lease
+// (schedd/base/lease.h). A lost session also ends the lead, and every write fails with kAborted
+// until Lead is called again. Every transaction passes the epoch's fence, which renews the lease,
+// and records the number of its group, so that the next connection can find out what became of a
+// COMMIT whose answer was lost.
 //
 // Groups of new jobs may follow one another without waiting for the answer of the group before
 // (StartJobs, FinishOldest). Any other write waits until nothing is under way: after a lost answer,
@@ -22,6 +23,7 @@
 #include <string>
 #include <vector>
 
+#include "schedd/base/lease.h"
 #include "schedd/store/health.h"
 #include "schedd/store/pg/batch_encoding.h"
 #include "schedd/store/pg/pq.h"
@@ -34,11 +36,20 @@ namespace muster::pg {
 class WriteSession {
  public:
   /// `resolve_ms`: how long after a group was sent its outcome is looked for before the answer is
-  /// kUnknown. `watchdog` and `health` (may be null) must outlive the session.
-  WriteSession(std::string url, std::int64_t resolve_ms, Watchdog& watchdog, StoreHealth* health);
+  /// kUnknown. `watchdog`, `health` and `board` must outlive the session; the last two may be null.
+  /// Without a board no other daemon is reckoned with: Lead always takes the lead.
+  WriteSession(std::string url, std::int64_t resolve_ms, Watchdog& watchdog, StoreHealth* health,
+               LeaseBoard* board);
 
-  /// See Store::Lead.
+  /// See Store::Lead. `wait`: for a transaction of the former leader that is just being ended.
   Result<Lease> Lead(const std::string& holder, std::chrono::milliseconds wait);
+  /// When KeepLease is to be called, if nothing is written before; unset: it need not be.
+  std::optional<StoreHealth::Clock::time_point> KeepLeaseAt() const;
+  /// Renews the lease of a leader that has not written since Lead, because it reads the database.
+  void KeepLease();
+  /// Gives the lease up, if this session leads and the database answers at once. Nothing may be
+  /// under way, and nothing may be written afterwards.
+  void ReleaseLease();
 
   /// Writes all units in as few transactions as possible and answers each one. A group that fails
   /// because of one unit is halved until that unit stands alone. Nothing may be under way.
@@ -77,14 +88,21 @@ class WriteSession {
   };
   /// Opens and prepares the session unless it is open.
   Failure Connect();
-  /// Gives the session up, and with it the lock and the lead.
+  /// Gives the session up, and with it the lead.
   void Drop(std::string why);
+  /// Ends the epoch for this session.
+  void EndEpoch();
   /// Tells StoreHealth since when the oldest group waits.
   void NoteWaiting();
-  /// Takes the leader's lock, waiting up to `wait`; fails with the name of the leader.
-  Failure TakeLock(std::chrono::milliseconds wait);
-  /// Connects, takes the lock and starts a new epoch, whose row is put into `rows`.
-  Failure TakeLead(const std::string& holder, std::chrono::milliseconds wait, PgResult* rows);
+  /// Reads the lease.
+  Failure ReadLease(LeaseRow* row);
+  /// Why this daemon may not take the lease now; no failure: it may.
+  Failure MayTake(const LeaseRow& row);
+  /// Connects, judges the lease, ends the session of the former leader and starts a new epoch.
+  Failure TakeLead(const std::string& holder, std::chrono::milliseconds wait);
+  /// The update that takes the lease `before`.
+  Failure TakeLease(const LeaseRow& before, const std::string& holder,
+                    std::chrono::milliseconds wait);
   void WriteGroup(std::span<WriteUnit> units, const std::stop_token& stop);
   /// Writes the units from `begin` on that have no answer.
   void WriteRest(std::span<WriteUnit> units, std::size_t begin, const std::stop_token& stop);
@@ -112,11 +130,15 @@ class WriteSession {
   const std::int64_t resolve_ms_;
   Watchdog& watchdog_;
   StoreHealth* const health_;
+  LeaseBoard* const board_;
   std::unique_ptr<PqConnection> connection_;
   /// While there is no connection: why the last try failed, and until when no other try is made.
   Failure away_;
   StoreHealth::Clock::time_point away_until_{};
-  bool locked_ = false;
+  /// The last try to lead reached the database, and another daemon may lead.
+  bool kept_out_ = false;
+  /// When the lead was taken, and when its lease was renewed by KeepLease last.
+  StoreHealth::Clock::time_point led_at_{}, kept_at_{};
   Epoch epoch_;  // 0: not leading
   /// Group numbers of this lead count from here; drawn at random for each lead (kNewEpoch).
   std::int64_t first_group_ = 0;

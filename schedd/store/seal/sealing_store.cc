@@ -159,7 +159,8 @@ class SealingStore final : public Store {
   const Sealer sealer_;
 };
 
-// What is stale is written in one commit of this lead, before the engine writes anything.
+// What is stale is written in one commit of this lead, before the engine writes anything. A copy
+// (epoch 0) writes nothing.
 Result<StoredWorld> SealingStore::Load(Epoch epoch, WallTime finished_since) {
   Result<StoredWorld> world = below_->Load(epoch, finished_since);
   if (!world.ok()) return world;
@@ -170,7 +171,7 @@ Result<StoredWorld> SealingStore::Load(Epoch epoch, WallTime finished_since) {
     if (const Status opened = opening.Open(&snapshot); !opened.ok()) return opened.error();
   PlanCommit stale = opening.TakeStale();
   const std::size_t count = stale.objects.size() + stale.snapshots.size();
-  if (count == 0) return world;
+  if (count == 0 || epoch.value == 0) return world;
   std::promise<Status> sealed;
   below_->Commit(epoch, std::move(stale), [&sealed](Result<CommitVersion> done) {
     sealed.set_value(done.ok() ? Status(Done{}) : Status(done.error()));

@@ -1,4 +1,6 @@
-"""A daemon that does not lead knows no jobs: it says so, and never answers with an empty list."""
+"""A daemon that does not lead answers reads from a copy that it marks as one, and never with an empty list; what changes anything it
+sends to the leader, where its clients go only if they know that server."""
+import http.client
 import os
 import shutil
 import socket
@@ -53,31 +55,43 @@ class OneThatDoesNotLead(unittest.TestCase):
         cls.standby.close()
         cls.leader.close()
 
-    def test_every_read_of_the_world_is_503_and_tells_who_leads(self):
-        self.assertEqual(self.leader.get("/v1/jobs")[0], 200)
-        for path in ("/v1/jobs", "/v1/jobs/1", "/v1/jobs/1/explain", "/v1/jobs/1/logs", "/v1/jobs/1/events", "/v1/events", "/v1/quotas",
-                     "/v1/accounting", "/apis/kueue.x-k8s.io/v1beta1/clusterqueues", "/apis/batch/v1/namespaces/default/jobs",
+    def ask(self, method, path):
+        """(status, headers) of the standby itself: no redirect is followed."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.standby.port, timeout=PATIENCE)
+        connection.request(method, path, "{}" if method != "GET" else None, {"Content-Type": "application/json"})
+        answer = connection.getresponse()
+        answer.read()
+        connection.close()
+        return answer.status, dict(answer.getheaders())
+
+    def test_reads_come_from_a_marked_copy_and_the_rest_is_sent_to_the_leader(self):
+        self.standby.wait(lambda: self.ask("GET", "/v1/jobs/1")[0] == 200, what="the copy has the job")
+        for path in ("/v1/jobs", "/v1/jobs/1", "/v1/jobs/1/explain", "/v1/jobs/1/events", "/v1/quotas", "/v1/accounting", "/v1/steps?job=1",
+                     "/apis/kueue.x-k8s.io/v1beta1/clusterqueues", "/apis/batch/v1/namespaces/default/jobs",
                      "/apis/kueue.x-k8s.io/v1beta1/workloads", "/api/v1/namespaces/default"):
-            status, answer = self.standby.get(path)
-            self.assertEqual(status, 503, (path, answer))
-            self.assertIn("another daemon leads", str(answer), path)
+            status, headers = self.ask("GET", path)
+            self.assertEqual((status, headers.get("Muster-Leader")), (200, self.leader.url()), path)
+            self.assertLess(float(headers["Muster-Copy-Age"]), PATIENCE, path)
+        for method, path in (("GET", "/v1/jobs/1/logs"), ("GET", "/v1/jobs/1/pods"), ("GET", "/v1/jobs/1/member-events"), ("GET", "/v1/events?since=1"),
+                             ("POST", "/v1/namespaces/default/jobs"), ("POST", "/v1/apply"), ("DELETE", "/v1/jobs/1"), ("POST", "/v1/jobs/1:hold"),
+                             ("POST", "/v1/quotas"), ("POST", "/v1/memberclusters/east:drain"),
+                             ("PUT", "/apis/kueue.x-k8s.io/v1beta1/clusterqueues/main")):
+            status, headers = self.ask(method, path)
+            self.assertEqual((status, headers.get("Location")), (307, self.leader.url() + path), (method, path))
         for path, status in (("/livez", 200), ("/readyz", 503), ("/metrics", 200), ("/version", 200), ("/openapi.yaml", 200), ("/apis", 200)):
             self.assertEqual(self.standby.get(path)[0], status, path)
 
-    def test_every_command_asks_for_some_seconds_and_then_says_so(self):
-        commands = [["squeue"], ["sinfo"], ["sacct"], ["scancel", "1"], ["scontrol", "show", "job", "1"], ["sbatch", "--wrap", "true"],
-                    ["muster", "get", "jobs"], ["muster", "get", "clusterqueues"], ["muster", "explain", "1"], ["muster", "logs", "1"],
-                    ["muster", "delete", "jobs", "there"], ["muster", "top", "--once"], ["muster", "quota", "get"],
-                    ["muster", "cluster", "list"]]
-        asked = [subprocess.Popen(words, env=self.standby.environment(), cwd=self.standby.dir, stdin=subprocess.DEVNULL,
-                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for words in commands]
-        for words, process in zip(commands, asked):
-            out, err = process.communicate(timeout=PATIENCE)
-            self.assertNotEqual(process.returncode, 0, (words, out, err))
-            self.assertIn("another daemon leads", err, words)
-            self.assertEqual(out, "", words)
-            if not words[0].startswith("muster"):
-                self.assertIn("Unable to contact slurm controller (connect failure)", err, words)
+    def test_commands_that_know_only_the_standby_read_there_and_say_why_they_change_nothing(self):
+        self.standby.wait(lambda: self.ask("GET", "/v1/jobs/1")[0] == 200, what="the copy has the job")
+        for words in (["sacct"], ["scontrol", "show", "job", "1"], ["muster", "get", "jobs"], ["muster", "explain", "1"]):
+            self.assertIn("there", self.standby.run(*words), words)
+        for words in (["muster", "requeue", "1"], ["sbatch", "--wrap", "true"], ["muster", "delete", "jobs", "there"], ["muster", "logs", "1"]):
+            done = self.standby.run(*words, check=False)
+            self.assertNotEqual(done.returncode, 0, (words, done))
+            self.assertIn("is not on the list of servers", done.stderr, words)
+            self.assertIn(self.leader.url(), done.stderr, words)
+        both = {"MUSTER_URL": f"{self.standby.url()},{self.leader.url()}"}
+        self.assertIn("Submitted batch job", self.standby.run("sbatch", "--hold", "--wrap", "true", env=both))
 
 
 if __name__ == "__main__":

@@ -1,14 +1,56 @@
 // Leadership between two daemons on one database: only one leads, and an old epoch writes nothing.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <future>
+#include <thread>
 
+#include "schedd/base/lease.h"
 #include "schedd/store/pg/pg_store.h"
+#include "tests/contract/store/database_faults.h"
 #include "tests/contract/store/store_fixtures.h"
 #include "tests/contract/store/test_server.h"
 
 namespace muster::test {
 namespace {
+
+class LeaseClock final : public Clock {
+ public:
+  Monotonic Now() const override {
+    return {std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1)};
+  }
+  WallTime WallNow() const override { return {}; }
+};
+const LeaseClock kLeaseClock;
+
+// A daemon of the name `id`, as far as the store sees it.
+struct LeasingDaemon {
+  LeasingDaemon(const std::string& url, const std::string& id, std::int64_t ttl_ms) {
+    board.SetSelf({id, id, "http://" + id + ":1", ttl_ms, false, {}});
+    Open(url);
+  }
+  void Open(const std::string& url) {
+    PgStoreOptions options;
+    options.url = url;
+    options.lease = &board;
+    auto opened = OpenPgStore(options);
+    MUSTER_CHECK(opened.ok());
+    store = std::move(opened).value();
+  }
+  Result<Lease> Lead() { return store->Lead(board.self().holder, std::chrono::seconds(1)); }
+  /// Asks until it leads.
+  Lease MustLead() {
+    for (int i = 0; i < 1000; ++i) {
+      const auto lease = Lead();
+      if (lease.ok()) return *lease;
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+    ADD_FAILURE() << "it never led";
+    return {};
+  }
+  LeaseBoard board{kLeaseClock, nullptr};
+  std::unique_ptr<Store> store;
+};
 
 std::unique_ptr<Store> MustOpen(const std::string& url) {
   PgStoreOptions options;
@@ -18,23 +60,89 @@ std::unique_ptr<Store> MustOpen(const std::string& url) {
   return std::move(opened).value();
 }
 
-TEST(Leadership, AStandbyIsToldWhoLeadsAndTakesOverWhenThatOneEnds) {
+TEST(Leadership, AStandbyIsToldWhoLeadsAndTakesOverAtOnceWhenThatOneGivesTheLeaseUp) {
   const std::string url = FreshDatabase(SharedServer());
-  auto first = MustOpen(url);
-  const auto second = MustOpen(url);
-  const auto lease = first->Lead("alpha", std::chrono::milliseconds(0));
-  ASSERT_TRUE(lease.ok());
-  const auto refused = second->Lead("beta", std::chrono::milliseconds(50));
+  LeasingDaemon first(url, "alpha", 60'000), second(url, "beta", 60'000);
+  const Lease lease = first.MustLead();
+  const auto refused = second.Lead();
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code, Code::kUnavailable);
-  EXPECT_EQ(refused.error().detail, "another daemon leads: alpha");
-  auto waiting = std::async(std::launch::async,
-                            [&] { return second->Lead("beta", std::chrono::seconds(30)); });
-  first.reset();
-  const auto taken = waiting.get();
+  EXPECT_EQ(refused.error().detail, "another daemon leads: alpha at http://alpha:1");
+  EXPECT_TRUE(second.board.OtherLeads());
+  EXPECT_EQ(second.board.standing().row.address, "http://alpha:1");
+  first.store.reset();
+  const auto taken = second.Lead();
   ASSERT_TRUE(taken.ok()) << taken.error().detail;
-  EXPECT_GT(taken->epoch, lease->epoch);
-  MustAccept(*second, taken->epoch, DraftJob(1));
+  EXPECT_GT(taken->epoch, lease.epoch);
+  EXPECT_LE(second.board.orders_from(), kLeaseClock.Now()) << "the leader had stopped its orders";
+  MustAccept(*second.store, taken->epoch, DraftJob(1));
+}
+
+TEST(Leadership, ALeaseEndsByTheDatabasesClockAlthoughTheLeadersSessionIsThere) {
+  const std::string url = FreshDatabase(SharedServer());
+  LeasingDaemon first(url, "alpha", 1'000), second(url, "beta", 1'000);
+  const Lease lease = first.MustLead();
+  MustAccept(*first.store, lease.epoch, DraftJob(1));
+  EXPECT_FALSE(second.Lead().ok());
+  const Lease taken = second.MustLead();
+  EXPECT_EQ(taken.epoch.value, lease.epoch.value + 1);
+  EXPECT_EQ(RunSql(url, "select expires > clock_timestamp() from leader"), "t");
+  const auto stale = AcceptNow(*first.store, lease.epoch, {MakeNew(DraftJob(2))});
+  ASSERT_FALSE(stale.ok());
+  EXPECT_EQ(RunSql(url, "select count(*) from jobs"), "1");
+  EXPECT_EQ(first.Lead().error().detail, "another daemon leads: beta at http://beta:1");
+}
+
+TEST(Leadership, EveryWriteRenewsTheLease) {
+  const std::string url = FreshDatabase(SharedServer());
+  LeasingDaemon first(url, "alpha", 60'000), second(url, "beta", 60'000);
+  const Lease lease = first.MustLead();
+  RunSql(url, "update leader set expires = clock_timestamp() + interval '1 s'");
+  MustAccept(*first.store, lease.epoch, DraftJob(1));
+  EXPECT_EQ(RunSql(url, "select expires > clock_timestamp() + interval '30 s' from leader"), "t");
+  EXPECT_FALSE(second.Lead().ok());
+}
+
+TEST(Leadership, ATransactionThatHoldsTheRowIsEndedWithTheLeadersSession) {
+  const std::string url = FreshDatabase(SharedServer());
+  LeasingDaemon first(url, "alpha", 1'000), second(url, "beta", 1'000);
+  const Lease lease = first.MustLead();
+  // Like a leader that is stopped in the midst of a transaction: its session waits and holds the
+  // row.
+  LockedTable locked(url, "job_state");
+  auto stuck = std::async(std::launch::async, [&] {
+    return AcceptNow(*first.store, lease.epoch, {MakeNew(DraftJob(1))});
+  });
+  AwaitWriter(url, "Lock");
+  const Lease taken = second.MustLead();
+  EXPECT_GT(taken.epoch, lease.epoch);
+  locked.Release();
+  EXPECT_FALSE(stuck.get().ok());
+  EXPECT_EQ(RunSql(url, "select count(*) from jobs"), "0");
+}
+
+TEST(Leadership, ADaemonThatIsStartedAgainTakesItsOwnLease) {
+  const std::string url = FreshDatabase(SharedServer());
+  LeasingDaemon first(url, "alpha", 60'000);
+  const Lease lease = first.MustLead();
+  LeasingDaemon again(url, "alpha", 60'000);
+  const auto taken = again.Lead();
+  ASSERT_TRUE(taken.ok()) << taken.error().detail;
+  EXPECT_GT(taken->epoch, lease.epoch);
+  EXPECT_LE(again.board.orders_from(), kLeaseClock.Now());
+}
+
+TEST(Leadership, AStandbyLeavesAFreeLeadToOthersUntilItHasSeenOneLead) {
+  const std::string url = FreshDatabase(SharedServer());
+  LeasingDaemon patient(url, "beta", 1'000), first(url, "alpha", 1'000);
+  LeaseBoard::Self self = patient.board.self();
+  self.patient_until = kLeaseClock.Now() + 3600 * kNanosPerSecond;
+  patient.board.SetSelf(self);
+  EXPECT_FALSE(patient.Lead().ok());
+  first.MustLead();
+  EXPECT_FALSE(patient.Lead().ok());
+  first.store.reset();
+  EXPECT_TRUE(patient.Lead().ok());
 }
 
 TEST(Leadership, ALeaderThatWasReplacedCannotWriteEvenOverALiveSession) {
@@ -43,7 +151,7 @@ TEST(Leadership, ALeaderThatWasReplacedCannotWriteEvenOverALiveSession) {
   const auto lease = store->Lead("alpha", std::chrono::milliseconds(0));
   ASSERT_TRUE(lease.ok());
   MustAccept(*store, lease->epoch, DraftJob(1));
-  // Its lock is still held; only the row says that another daemon has led since (in a restored or
+  // Its session is still there; only the row says that another daemon has led since (in a restored or
   // failed-over database).
   RunSql(url, "update leader set epoch = epoch + 1, holder = 'beta'");
   const auto accepted = AcceptNow(*store, lease->epoch, {MakeNew(DraftJob(2))});

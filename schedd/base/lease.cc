@@ -1,0 +1,122 @@
+// The rules of the lease, and the board that shows it. Times of the row are the database's; times of
+// the board are of this host's monotonic clock; the two are never compared.
+#include "schedd/base/lease.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "schedd/base/limits_lease.h"
+
+namespace muster {
+
+LeaseState StateOf(const LeaseRow& row, const std::string& own_id) {
+  if (row.epoch.value == 0 || row.released || row.left_ms <= 0) return LeaseState::kFree;
+  return !own_id.empty() && row.id == own_id ? LeaseState::kOwn : LeaseState::kHeld;
+}
+
+std::int64_t TermMs(std::int64_t ttl_ms) { return ttl_ms * 4 / 5; }
+
+std::int64_t RenewEveryMs(std::int64_t ttl_ms) {
+  return std::min<std::int64_t>(ttl_ms * 3 / 10, 2'000);
+}
+
+std::int64_t LookEveryMs(std::int64_t ttl_ms) {
+  return std::clamp(ttl_ms / 20, limits::kLeaseLookMinMs, limits::kLeaseLookMaxMs);
+}
+
+// A daemon that was here before has ended with its data directory's lock, or is this one; one that
+// has given the lease up has stopped its orders first.
+Monotonic OrdersFrom(const LeaseRow& before, const std::string& own_id, Monotonic unchanged,
+                     Monotonic now) {
+  const bool own = !own_id.empty() && before.id == own_id;
+  if (before.epoch.value == 0 || before.released || own) return now;
+  return std::max(now, unchanged + TermMs(before.ttl_ms) * kNanosPerMilli);
+}
+
+void LeaseBoard::SetSelf(Self self) {
+  std::lock_guard lock(mutex_);
+  standing_.self = std::move(self);
+}
+
+LeaseBoard::Self LeaseBoard::self() const {
+  std::lock_guard lock(mutex_);
+  return standing_.self;
+}
+
+LeaseBoard::Standing LeaseBoard::standing() const {
+  std::lock_guard lock(mutex_);
+  return standing_;
+}
+
+// The time is taken after the read, so that a renewal is never thought to be older than it is.
+void LeaseBoard::Saw(const LeaseRow& row) {
+  std::lock_guard lock(mutex_);
+  const LeaseRow& last = standing_.row;
+  const Monotonic now = clock_.Now();
+  const bool same = standing_.seen.ns != 0 && last.epoch == row.epoch &&
+                    last.renewal == row.renewal && last.id == row.id;
+  if (!same) unchanged_ = now;
+  standing_.row = row;
+  standing_.seen = now;
+  standing_.leads = false;
+}
+
+void LeaseBoard::Took(const LeaseRow& before, const LeaseRow& now) {
+  std::lock_guard lock(mutex_);
+  const Monotonic at = clock_.Now();
+  orders_from_ =
+      standing_.self.sole ? at : OrdersFrom(before, standing_.self.id, unchanged_, at);
+  standing_.row = now;
+  standing_.seen = unchanged_ = at;
+  standing_.leads = true;
+}
+
+void LeaseBoard::Lost() {
+  std::lock_guard lock(mutex_);
+  standing_.leads = false;
+}
+
+Monotonic LeaseBoard::orders_from() const {
+  std::lock_guard lock(mutex_);
+  return orders_from_;
+}
+
+bool LeaseBoard::OtherLeads() const {
+  std::lock_guard lock(mutex_);
+  return standing_.seen.ns != 0 && !standing_.leads && !standing_.self.sole &&
+         StateOf(standing_.row, standing_.self.id) == LeaseState::kHeld;
+}
+
+std::int64_t LeaseBoard::OtherLeftMs() const {
+  std::lock_guard lock(mutex_);
+  return standing_.row.left_ms - (clock_.Now() - standing_.seen) / kNanosPerMilli;
+}
+
+void LeaseBoard::Copied(Monotonic at) {
+  std::lock_guard lock(mutex_);
+  standing_.copied = at;
+}
+
+void LeaseBoard::NoCopy() {
+  std::lock_guard lock(mutex_);
+  standing_.copied.reset();
+}
+
+bool LeaseBoard::Current() const {
+  {
+    std::lock_guard lock(mutex_);
+    if (standing_.self.sole) return true;
+  }
+  return term_ == nullptr || term_->Confirmed();
+}
+
+std::optional<Monotonic> LeaseBoard::copied() const {
+  std::lock_guard lock(mutex_);
+  return standing_.copied;
+}
+
+std::int64_t LeaseBoard::AgeMs(Monotonic copied) const {
+  return (clock_.Now() - copied) / kNanosPerMilli;
+}
+
+}  // namespace muster
