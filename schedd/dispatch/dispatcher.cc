@@ -8,6 +8,7 @@
 #include <limits>
 #include <mutex>
 
+#include "schedd/base/fault_points.h"
 #include "schedd/dispatch/impl.h"
 #include "schedd/telemetry/log.h"
 
@@ -141,6 +142,7 @@ void Dispatcher::Impl::FlushOutbox() {
       return;
     }
     outbox.pop_front();
+    MUSTER_FAULT_POINT(report_posted);
   }
 }
 
@@ -226,7 +228,8 @@ void Dispatcher::RemoveCluster(const std::string& cluster) {
 }
 
 void Dispatcher::Ensure(const DispatchKey& key, JobPtr job, const std::string& expected_uid) {
-  impl_->tasks.PushAlways(EnsureTask{key, std::move(job), expected_uid, impl_->PermitNow()});
+  const Permit permit = MUSTER_PLANTED(orders_without_permit) ? Permit() : impl_->PermitNow();
+  impl_->tasks.PushAlways(EnsureTask{key, std::move(job), expected_uid, permit});
 }
 
 void Dispatcher::Remove(const DispatchKey& key, RemovePolicy policy) {

@@ -18,6 +18,7 @@
 #include <map>
 #include <set>
 
+#include "schedd/base/fault_points.h"
 #include "schedd/engine/context/object_names.h"
 #include "schedd/engine/live/remote_objects.h"
 #include "schedd/telemetry/log.h"
@@ -75,6 +76,7 @@ bool Recovery::Try() {
   const Monotonic asked = context.clock.Now();
   const auto lease = context.store.Lead(context.options.holder, kLeadWait);
   if (!lease.ok()) return Fail("waiting for leadership", lease.error());
+  MUSTER_FAULT_POINT(lead_taken);
   owners_.commits.BeginEpoch(lease->epoch);
   BeginTerm(context.options, before, *lease, asked, context.clock.Now());
   const WallTime since{
@@ -82,6 +84,7 @@ bool Recovery::Try() {
   auto loaded = context.store.Load(lease->epoch, since);
   if (!loaded.ok()) return Fail("reading the database", loaded.error());
   Rebuild(std::move(loaded).value(), since);
+  MUSTER_FAULT_POINT(world_rebuilt);
   failures_ = 0;
   problem_.clear();
   owners_.commits.Resume();

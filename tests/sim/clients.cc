@@ -130,7 +130,7 @@ void Clients::Submit(std::size_t index, int tries) {
       stage_.agenda.After(kSecond / 2, [this, index, tries] { Submit(index, tries + 1); });
       return;
     }
-    if (known != accepted_.end()) parent = known->second;
+    if (known != accepted_.end()) parent = parents_[index] = known->second;
   }
   const auto again = [this, index, tries] {
     stage_.agenda.After(kSecond / 4 + Delay(), [this, index, tries] { Submit(index, tries + 1); });
@@ -170,7 +170,20 @@ void Clients::Take(std::size_t index, int tries, Result<std::vector<Result<Submi
   stage_.Note("accepted " + name + " as " + std::to_string(id.value));
   const auto [known, fresh] = accepted_.emplace(name, id);
   if (known->second != id) stage_.Break("I1: one key, two jobs: " + name);
-  if (fresh) ++answered_;
+  if (!fresh) return;
+  ++answered_;
+  plan_of_[id] = index;
+}
+
+const JobPlan* Clients::PlanOf(JobId id) const {
+  const auto found = plan_of_.find(id);
+  return found == plan_of_.end() ? nullptr : &plans_[found->second];
+}
+
+JobId Clients::ParentOf(JobId id) const {
+  const auto plan = plan_of_.find(id);
+  const auto parent = plan == plan_of_.end() ? parents_.end() : parents_.find(plan->second);
+  return parent == parents_.end() ? JobId{} : parent->second;
 }
 
 // One that is not accepted yet is looked for again; an outcome that is unknown stays so.
@@ -209,6 +222,7 @@ void Clients::Apply(std::vector<ObjectChange> changes, std::function<void()> don
     if (!result.ok() && !MayRetry(result.error().code))
       stage_.Break("an apply was refused: " + result.error().detail);
     if (!result.ok()) return stage_.agenda.After(kSecond / 4, again);
+    stage_.Note("applied");
     on_objects(*result);
     stage_.agenda.After(Delay(), [this, request, done] {
       if (open_.erase(request) > 0 && done) done();
@@ -226,7 +240,6 @@ void Clients::EditQuota(Dice* dice) {
   const auto quota = static_cast<std::int64_t>(
       1 + dice->Below(static_cast<std::uint64_t>(stage_.options.quota + 2)));
   stage_.Note("quota of cq-" + std::to_string(queue) + " becomes " + std::to_string(quota));
-  shrunk_ = true;
   Apply({QueueObject(queue, quota)}, nullptr);
 }
 

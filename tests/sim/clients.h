@@ -34,8 +34,9 @@ class Clients {
   std::size_t planned() const { return plans_.size(); }
   /// Cancels that were acknowledged, with the highest attempt that the job had then.
   const std::map<JobId, std::int32_t>& cancelled() const { return cancelled_; }
-  /// The ClusterQueues' quotas that are being edited: limits may be exceeded until it drains.
-  bool HasShrunk() const { return shrunk_; }
+  /// The plan of an accepted job, or null; and the job that it depends on, or 0.
+  const JobPlan* PlanOf(JobId id) const;
+  JobId ParentOf(JobId id) const;
 
   std::function<void(const JobPtr&, const char* what)> on_job;
   std::function<void(const std::vector<AppliedObject>&)> on_objects;
@@ -65,8 +66,10 @@ class Clients {
   std::vector<Act> acts_;
   std::map<std::string, JobId> accepted_;
   std::map<JobId, std::int32_t> cancelled_;
+  std::map<JobId, std::size_t> plan_of_;
+  std::map<std::size_t, JobId> parents_;  // by the plan's index
   std::size_t answered_ = 0;
-  bool declared_ = false, shrunk_ = false;
+  bool declared_ = false;
   std::uint64_t requests_ = 0;
   std::map<std::uint64_t, bool> open_;  // requests without an answer
 };

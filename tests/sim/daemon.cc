@@ -75,6 +75,10 @@ Daemon::Daemon(Stage& stage, Database& database, Members& members, int number)
                                      OptionsOf(stage.options, lead_, number), nullptr);
   dispatcher_.StartByHand([this](Command command) { return engine_->Post(std::move(command)); },
                           [this] { return engine_->View(); });
+  network_.on_order = [this] {
+    if (lead_ != nullptr && session_.IsReplacedFor(kTermNs))
+      stage_.Break("I11: a daemon whose lead is over orders");
+  };
   stage_.Note("daemon " + std::to_string(number) + " starts");
 }
 

@@ -43,6 +43,7 @@ Result<Lease> Session::Lead(const std::string& holder, std::chrono::milliseconds
   if (!lease.ok()) return lease;
   database_.leader = this;
   database_.epoch = lease->epoch;
+  database_.led_at_ns = stage_.clock.Now().ns;
   stage_.Note("epoch " + std::to_string(lease->epoch.value));
   return lease;
 }

@@ -19,7 +19,8 @@ struct Database {
   MemoryStore memory;
   /// Null: nobody leads.
   Session* leader = nullptr;
-  Epoch epoch;  // of the last lead that was taken
+  Epoch epoch;  // of the last lead that was taken, and when
+  std::int64_t led_at_ns = 0;
   bool away = false;
   /// After each write that took effect; set by the world.
   std::function<void()> on_durable;
@@ -40,6 +41,11 @@ class Session final : public Store {
   void Die();
   /// The daemon is stopped or goes on; while it is stopped another may take the lead.
   void SetFrozen(bool frozen) { frozen_ = frozen; }
+  /// True if another daemon has led for longer than `ns`.
+  bool IsReplacedFor(std::int64_t ns) const {
+    return database_.leader != nullptr && database_.leader != this &&
+           stage_.clock.Now().ns - database_.led_at_ns > ns;
+  }
   /// True if a write has no answer yet.
   bool Owes() const { return wire_->sent != wire_->answered; }
 

@@ -10,5 +10,7 @@ namespace muster::sim {
 void SetStage(Stage* stage);
 /// The bug of this run; "": none.
 void SetPlanted(const char* bug);
+/// From now on fault points in the product's code do nothing, as in a build without them.
+void DropFaultPoints();
 
 }  // namespace muster::sim

@@ -9,6 +9,8 @@
 namespace muster::sim {
 namespace {
 
+constexpr std::int64_t kCommitsWithinNs = 10 * kSecond;
+
 std::string Name(const JobRecord& job) { return "job " + std::to_string(job.id.value); }
 
 std::int64_t CpuOf(const Admission& admission) {
@@ -29,12 +31,16 @@ void Invariants::OnDurable() {
   CheckUsageRows(stored);
   for (const JobPtr& job : stored.jobs) CheckLife(*job);
   CheckOrder(last_, stored);
+  CheckThrottles(stored);
   std::set<Uid> live;
   for (const DispatchRow& row : stored.dispatches) {
     if (IsLive(row.state) && !live.insert(row.key.job_uid).second)
       stage_.Break("I2: two live rows of job " + std::to_string(row.job.value));
   }
-  for (const JobPtr& job : stored.jobs) last_[job->id] = job;
+  for (const JobPtr& job : stored.jobs) {
+    last_[job->id] = job;
+    stored_since_.try_emplace(job->id, stage_.clock.Now().ns);
+  }
 }
 
 // By plain sums: a queue without a cohort keeps its nominal quota; queues of one cohort together
@@ -65,13 +71,11 @@ void Invariants::CheckQuotas(const StoredWorld& stored) {
     used[cohort.empty() ? queue->first : "cohort " + cohort] += CpuOf(*job->admission);
   }
   for (const auto& [node, amount] : used) {
-    const std::int64_t above = std::max<std::int64_t>(0, amount - limit[node]);
     const auto before = used_before_.find(node);
     const std::int64_t was = before == used_before_.end() ? 0 : before->second;
     if (amount > limit[node] && amount > was)
       stage_.Break("I3: " + node + " uses " + std::to_string(amount) + " of " +
                    std::to_string(limit[node]));
-    (void)above;
   }
   used_before_ = std::move(used);
 }
@@ -106,6 +110,56 @@ void Invariants::CheckLife(const JobRecord& job) {
     stage_.Break("I5: " + Name(job) + " has another attempt under one admission");
   if (job.resource_version < before.resource_version)
     stage_.Break("I5: " + Name(job) + " went back");
+  if (HoldsQuota(job.state) && !HoldsQuota(before.state)) CheckBegin(job);
+}
+
+// A dependent begins after its parent's end; afterok after its success.
+void Invariants::CheckBegin(const JobRecord& job) {
+  const JobId parent = clients_.ParentOf(job.id);
+  const auto found = last_.find(parent);
+  if (parent.value == 0 || found == last_.end() || found->second->batch != nullptr) return;
+  const auto now = database_.memory.ReadJob(parent);
+  if (!now.ok()) return;
+  if (!IsTerminal((*now)->state))
+    stage_.Break("I5: " + Name(job) + " begins before " + Name(**now) + " has ended");
+  if (clients_.PlanOf(job.id)->after_ok && (*now)->state != JobState::kSucceeded)
+    stage_.Break("I5: " + Name(job) + " begins and " + Name(**now) + " has failed");
+}
+
+// As many tasks of an array hold quota as %N allows.
+void Invariants::CheckThrottles(const StoredWorld& stored) {
+  std::map<JobId, std::int32_t> holders;
+  for (const JobPtr& job : stored.jobs) {
+    if (job->batch != nullptr && job->batch->array_job_id.value != 0 && HoldsQuota(job->state))
+      ++holders[job->batch->array_job_id];
+  }
+  for (const auto& [array, count] : holders) {
+    const JobPlan* plan = clients_.PlanOf(array);
+    if (plan != nullptr && plan->throttle > 0 && count > plan->throttle)
+      stage_.Break("I7: " + std::to_string(count) + " tasks of array " +
+                   std::to_string(array.value) + " begin, which allows " +
+                   std::to_string(plan->throttle));
+  }
+}
+
+// Every task of an array has come to an end of its own.
+void Invariants::CheckArrays() {
+  for (const auto& [name, id] : clients_.accepted()) {
+    const JobPlan* plan = clients_.PlanOf(id);
+    if (plan->kind != JobKind::kArray) continue;
+    JobQuery query;
+    query.array = id;
+    query.include_deleted = true;
+    query.limit = 1000;
+    const auto records = database_.memory.ReadJobs(query);
+    if (!records.ok()) stage_.Break("I1: the tasks of " + name + " cannot be read");
+    std::int64_t tasks = 0;
+    for (const JobPtr& job : *records)
+      tasks += IsArrayRecord(*job) ? CountOf(BatchStateOf(*job).waiting_tasks) : 1;
+    if (tasks != plan->tasks)
+      stage_.Break("I1: array " + name + " has " + std::to_string(tasks) + " of " +
+                   std::to_string(plan->tasks) + " tasks");
+  }
 }
 
 // I7 in a StrictFIFO queue: nobody is admitted past a job of higher priority, or of equal priority
@@ -127,6 +181,8 @@ void Invariants::CheckOrder(const std::map<JobId, JobPtr>& before, const StoredW
       if (other_was == before.end() || other->cluster_queue != job->cluster_queue ||
           !waits(*other) || !waits(*other_was->second))
         continue;
+      // A decision may be older than the acceptance by the time that commits take.
+      if (stored_since_[other->id] + kCommitsWithinNs > stage_.clock.Now().ns) continue;
       const bool ahead = other->priority > job->priority ||
                          (other->priority == job->priority && other->id < job->id &&
                           other->submit_time <= job->submit_time);
@@ -212,11 +268,17 @@ void Invariants::OnQuiet(const WorldView& view) {
     if (!one.member.healthy || one.member.cordoned) continue;
     room[one.member.name] = AmountOf(one.free, "cpu");
   }
+  // A head that has its victims evicted keeps its room from others (rule A15).
+  bool evicts = false;
+  view.jobs.ForEach(JobId{}, [&](const JobPtr& job) {
+    evicts = evicts || (HoldsQuota(job->state) && IsTrue(*job, "Evicted"));
+    return true;
+  });
   view.jobs.ForEach(JobId{}, [&](const JobPtr& job) {
     if (job->state != JobState::kPending) return true;
     if (job->reason == Reason::kNone && job->message.empty())
       stage_.Break("I14: " + Name(*job) + " waits without a reason");
-    if (stage_.options.strict_fifo || job->conditions != nullptr || job->batch != nullptr)
+    if (evicts || stage_.options.strict_fifo || job->conditions != nullptr || job->batch != nullptr)
       return true;
     std::int64_t cpu = 0;
     for (const PodSet& pods : *job->pod_sets) cpu += pods.count * AmountOf(pods.requests, "cpu");
@@ -248,6 +310,7 @@ void Invariants::CheckAttempts(const JobRecord& job) {
 
 void Invariants::AtRest(const WorldView& view) {
   const StoredWorld stored = database_.Load();
+  CheckArrays();
   for (const auto& [name, id] : clients_.accepted()) {
     const auto job = database_.memory.ReadJob(id);
     if (!job.ok()) stage_.Break("I1: accepted and lost: " + name);

@@ -39,6 +39,9 @@ class Invariants {
   void CheckUsageRows(const StoredWorld& stored);
   void CheckLife(const JobRecord& job);
   void CheckOrder(const std::map<JobId, JobPtr>& before, const StoredWorld& stored);
+  void CheckBegin(const JobRecord& job);
+  void CheckThrottles(const StoredWorld& stored);
+  void CheckArrays();
   void CheckAttempts(const JobRecord& job);
 
   Stage& stage_;
@@ -47,6 +50,7 @@ class Invariants {
   Clients& clients_;
   std::map<JobId, JobPtr> last_;                     // as stored at the version before
   std::map<std::string, std::int64_t> used_before_;  // by node: what was above its limit
+  std::map<JobId, std::int64_t> stored_since_;
   std::map<std::string, int> starts_;                // by object uid
   std::uint64_t checks_ = 0;
 };

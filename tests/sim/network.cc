@@ -62,6 +62,7 @@ void Network::Call(const std::string& cluster, const char* what, std::function<R
 // The permit is asked when the call leaves.
 void Network::Ensure(const DispatchOrder& order, Callback<RemoteRef> done) {
   if (!order.permit.Holds()) return Answer<RemoteRef>(0, std::move(done), NotLeading());
+  if (on_order) on_order();
   DispatchOrder sent = order;
   sent.permit = {};
   Call<RemoteRef>(order.key.cluster, "ensure",

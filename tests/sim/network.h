@@ -20,6 +20,8 @@ class Network final : public Backend {
 
   /// The daemon is dead: it hears nothing more. Calls on their way to members in two steps arrive.
   void Die() { *alive_ = false; }
+  /// Called before each order that makes or releases pods leaves.
+  std::function<void()> on_order;
   /// A member reports.
   void Report(const Observation& seen);
   /// The daemon notices that a member went away or came back.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "tests/sim/faults.h"
+
 namespace muster::sim {
 namespace {
 
@@ -59,6 +61,7 @@ void World::StartDaemon() {
     if (view->ready) invariants_.OnView(*view);
   };
   daemons_.push_back(std::move(daemon));
+  seen_ = nullptr;
 }
 
 // The next one starts a while later, if no other runs.
@@ -109,8 +112,8 @@ void World::Trouble() {
     case 2:
       if (!swarm.clock_jumps) break;
       stage_.Note("the clock is set");
-      stage_.clock.Jump(static_cast<std::int64_t>(nemesis_.Below(7'200)) * kMicrosPerSecond -
-                        3600 * kMicrosPerSecond);
+      stage_.clock.Jump(static_cast<std::int64_t>(nemesis_.Below(40'000)) * 1'000 -
+                        20 * kMicrosPerSecond);
       break;
     case 3:
       if (!swarm.store_away || database_.away) break;
@@ -251,6 +254,27 @@ void World::Liveness() {
   invariants_.AtRest(*Current()->View());
 }
 
+// For whoever reads the trace: the jobs that have not ended, as stored.
+void World::Show() {
+  if (!stage_.trace.sink) return;
+  for (const JobPtr& job : database_.Load().jobs) {
+    std::string line = "job " + std::to_string(job->id.value) + " " + job->name + " " +
+                       std::string(JobStateName(job->state)) + " in " + job->cluster_queue +
+                       ", priority " + std::to_string(job->priority) + ", attempt " +
+                       std::to_string(job->attempt) + " on " + job->cluster + ", " +
+                       std::string(ReasonName(job->reason)) + ": " + job->message;
+    for (const Dependency& one : BatchStateOf(*job).dependencies)
+      line += "; after " + std::to_string(one.job.value) + (one.failed ? " (never)" : "");
+    stage_.trace.sink(stage_.clock.Now().ns, line);
+    if (IsTerminal(job->state)) continue;
+    const auto events = database_.memory.ReadEvents(0, job->id, 10'000);
+    for (const Event& one : events.ok() ? *events : std::vector<Event>{}) {
+      stage_.trace.sink(stage_.clock.Now().ns, "  " + FormatRfc3339(one.time) + " " + one.type +
+                                                   " " + one.reason + ": " + one.message);
+    }
+  }
+}
+
 Verdict World::Run() {
   Verdict verdict;
   verdict.seed = stage_.seed;
@@ -260,6 +284,7 @@ Verdict World::Run() {
     Liveness();
   } catch (const Violation& violation) {
     verdict.broken = violation.what;
+    Show();
   }
   verdict.hash = stage_.trace.hash();
   verdict.lines = stage_.trace.lines();
@@ -274,7 +299,10 @@ Verdict RunSeed(std::uint64_t seed, const SwarmOptions& options,
                 std::function<void(std::int64_t, const std::string&)> sink) {
   World world(seed, options);
   world.stage().trace.sink = std::move(sink);
-  return world.Run();
+  SetStage(&world.stage());
+  const Verdict verdict = world.Run();
+  SetStage(nullptr);
+  return verdict;
 }
 
 }  // namespace muster::sim

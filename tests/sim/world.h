@@ -43,6 +43,7 @@ class World {
   void FreezeOne();
   void LookQuiet();
   bool AllEnded();
+  void Show();
   Daemon* Current();
 
   Stage stage_;
