@@ -9,6 +9,8 @@
 namespace muster::sim {
 namespace {
 
+// In quiet moments a second apart.
+constexpr int kLooks = 3;
 constexpr std::int64_t kCommitsWithinNs = 10 * kSecond;
 
 std::string Name(const JobRecord& job) { return "job " + std::to_string(job.id.value); }
@@ -270,6 +272,7 @@ void Invariants::OnQuiet(const WorldView& view) {
   }
   // A head that has its victims evicted keeps its room from others (rule A15).
   bool evicts = false;
+  std::set<JobId> able;
   view.jobs.ForEach(JobId{}, [&](const JobPtr& job) {
     evicts = evicts || (HoldsQuota(job->state) && IsTrue(*job, "Evicted"));
     return true;
@@ -287,11 +290,14 @@ void Invariants::OnQuiet(const WorldView& view) {
     const bool fits = node >= 0 && pair >= 0 && view.usage.Available(node, pair) >= cpu;
     const bool holds = std::any_of(room.begin(), room.end(),
                                    [cpu](const auto& one) { return one.second >= cpu; });
-    if (fits && holds)
-      stage_.Break("I14: " + Name(*job) + " waits (" + std::string(ReasonName(job->reason)) +
-                   ") and could be admitted");
+    if (!fits || !holds) return true;
+    able.insert(job->id);
+    if (++able_[job->id] >= kLooks)
+      stage_.Break("I14: " + Name(*job) + " waits (" + std::string(ReasonName(job->reason)) + ": " +
+                   job->message + ") and could be admitted");
     return true;
   });
+  std::erase_if(able_, [&able](const auto& one) { return !able.contains(one.first); });
 }
 
 void Invariants::CheckAttempts(const JobRecord& job) {
@@ -332,7 +338,13 @@ void Invariants::AtRest(const WorldView& view) {
         stored.dispatches.begin(), stored.dispatches.end(), [&key = key](const DispatchRow& row) {
       return row.key == key && row.state != DispatchState::kGone;
         });
-    if (!known) stage_.Break("I9: " + object.uid + " on " + key.cluster + " has no row");
+    // Without labels no list has it; suspended it never runs.
+    if (object.unlabelled && object.phase == RemotePhase::kSuspended) continue;
+    if (!known)
+      stage_.Break("I9: " + object.uid + " of job " + std::to_string(object.job.value) +
+                   ", attempt " + std::to_string(key.attempt) + " on " + key.cluster +
+                   (object.unlabelled ? " (unlabelled)" : "") +
+                   (object.deleting ? " (being deleted)" : "") + " has no row");
   }
   for (const DispatchRow& row : stored.dispatches) {
     if (IsLive(row.state))

@@ -148,6 +148,7 @@ Result<RemoteRef> Members::Make(const DispatchOrder& order) {
   SimObject& object = made->second;
   if (fresh) {
     object.uid = "uid-" + std::to_string(++made_);
+    stage_.Note("made " + Text(key) + " " + object.uid);
     object.job = order.job;
     for (const PodSetAssignment& pods : order.pod_sets) {
       object.pods += pods.count;

@@ -23,6 +23,7 @@ inline constexpr PlantedBug kPlantedBugs[] = {
     {"event_number_repeated", "two events have one number"},
     {"idempotency_key_ignored", "a repeated submission makes a second job"},
     {"lost_wake_up", "quota that came free wakes nobody"},
+    {"room_wakes_no_preemptor", "room that came free elsewhere does not wake who has it made"},
     {"edit_wakes_nobody", "an edit that gives quota wakes nobody"},
     {"requeued_job_not_queued", "an evicted job is not put into its queue again"},
     {"held_job_stays_queued", "a held job is still decided on"},

@@ -75,7 +75,9 @@ void World::Kill(Daemon* daemon, const std::string& how) {
   daemons_.erase(found);
   if (!newest) return;
   stage_.agenda.After(static_cast<std::int64_t>(nemesis_.Below(3'000)) * kMs,
-                      [this] { StartDaemon(); });
+                      [this] {
+    if (Current() == nullptr) StartDaemon();
+  });
 }
 
 void World::Tick() {
@@ -154,10 +156,11 @@ void World::FreezeOne() {
   Daemon* const daemon = Current();
   if (daemon == nullptr || daemons_.size() > 1) return;
   daemon->SetFrozen(true);
-  stage_.agenda.After(static_cast<std::int64_t>(1'000 + nemesis_.Below(4'000)) * kMs, [this, daemon] {
-    if (daemons_.size() == 1 && daemons_[0].get() == daemon) StartDaemon();
-  });
   const int number = daemon->number();
+  stage_.agenda.After(static_cast<std::int64_t>(1'000 + nemesis_.Below(4'000)) * kMs,
+                      [this, number] {
+    if (daemons_.size() == 1 && daemons_[0]->number() == number) StartDaemon();
+  });
   const auto find = [this, number]() -> Daemon* {
     for (const auto& one : daemons_) {
       if (one->number() == number) return one.get();
