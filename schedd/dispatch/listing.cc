@@ -2,7 +2,6 @@
 // under way while the list is taken is marked as unsure: it may be missing although its object
 // exists. A list also settles the Ensures whose outcome was unknown before it began: their outcome
 // is reported after the list, so that the engine knows the object by then if it exists.
-#include "schedd/base/fault_points.h"
 #include "schedd/dispatch/impl.h"
 #include "schedd/telemetry/log.h"
 
@@ -53,9 +52,7 @@ void Dispatcher::Impl::Complete(ListOutcome done) {
   listing.failures = 0;
   Post(ListedCommand{done.cluster,
                      std::move(done.outcome).value(),
-                     MUSTER_PLANTED(calls_under_way_ignored)
-                         ? std::vector<DispatchKey>{}
-                         : std::vector<DispatchKey>(listing.unsure.begin(), listing.unsure.end())});
+                     {listing.unsure.begin(), listing.unsure.end()}});
   const auto settled = listing.unknown.begin() + static_cast<std::ptrdiff_t>(listing.settles);
   std::vector<std::pair<DispatchKey, Error>> answered(
       std::make_move_iterator(listing.unknown.begin()), std::make_move_iterator(settled));

@@ -199,8 +199,10 @@ int Planted(const Range& range, const std::string& bug) {
     int status = 0;
     const std::size_t at = running.extract(wait(&status)).mapped();
     const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-    if (code == kChecked)
+    if (code == kChecked) {
       std::printf("%-30s seed %4llu: CHECK\n", left[at], Wide(tallies[at].seed));
+      std::fflush(stdout);
+    }
     if (code != 0 && code != kChecked) continue;
     ++caught;
     slowest = std::max(slowest, tallies[at].seed);

@@ -209,10 +209,8 @@ void CommitPipeline::Fail(const Error& error) {
   // Orders given under this lead are not carried out any more: neither those that are due nor those
   // that the dispatcher has already.
   if (context_.options.lead != nullptr) context_.options.lead->End();
-  if (!MUSTER_PLANTED(orders_kept_after_failure)) {
-    due_.orders.clear();
-    context_.orders.Forget();
-  }
+  due_.orders.clear();
+  context_.orders.Forget();
   MarkChanged();
 }
 
