@@ -8,6 +8,7 @@
 #include <limits>
 #include <mutex>
 
+#include "schedd/base/fault_points.h"
 #include "schedd/dispatch/impl.h"
 #include "schedd/telemetry/log.h"
 
@@ -43,17 +44,17 @@ Dispatcher::Impl::Impl(Store& store_in, const Clock& clock_in, TimerService& tim
       tasks(kTasks) {}
 
 void Dispatcher::Impl::Work() {
+  while (!stopping) Turn(more ? std::chrono::nanoseconds(0) : std::chrono::hours(1));
+}
+
+// Ensures are started some at a time, so that more urgent orders that arrive meanwhile do not wait
+// for all of them.
+void Dispatcher::Impl::Turn(std::chrono::nanoseconds wait) {
   std::deque<Task> arrived;
-  bool more = false;
-  while (!stopping) {
-    tasks.PopAll(&arrived, more ? std::chrono::nanoseconds(0) : std::chrono::hours(1));
-    for (Task& task : arrived) Handle(std::move(task));
-    arrived.clear();
-    // Ensures are started some at a time, so that more urgent orders that arrive meanwhile do not
-    // wait for all of them.
-    more = StartEnsures();
-    FlushOutbox();
-  }
+  tasks.PopAll(&arrived, wait);
+  for (Task& task : arrived) Handle(std::move(task));
+  more = StartEnsures();
+  FlushOutbox();
 }
 
 void Dispatcher::Impl::Handle(Task task) {
@@ -141,6 +142,7 @@ void Dispatcher::Impl::FlushOutbox() {
       return;
     }
     outbox.pop_front();
+    MUSTER_FAULT_POINT(report_posted);
   }
 }
 
@@ -177,6 +179,22 @@ void Dispatcher::Start(std::function<bool(Command)> post, std::function<WorldVie
   impl_->post = std::move(post);
   impl_->view = std::move(view);
   impl_->worker = std::jthread([impl = impl_.get()] { impl->Work(); });
+  Begin();
+}
+
+void Dispatcher::StartByHand(std::function<bool(Command)> post,
+                             std::function<WorldViewPtr()> view) {
+  impl_->post = std::move(post);
+  impl_->view = std::move(view);
+  Begin();
+}
+
+void Dispatcher::Turn() { impl_->Turn(std::chrono::nanoseconds(0)); }
+
+bool Dispatcher::HasTurn() const { return impl_->more || impl_->tasks.size() > 0; }
+
+void Dispatcher::Begin() {
+  impl_->started = true;
   for (Backend* backend : impl_->all_backends) backend->Start(*this);
   // The engine orders lists when it has recovered; facts are asked for at once.
   for (const std::string& cluster : impl_->Served()) impl_->tasks.PushAlways(FactsTask{cluster});
@@ -185,11 +203,11 @@ void Dispatcher::Start(std::function<bool(Command)> post, std::function<WorldVie
 
 // Backends stop first, so that no further answer arrives.
 void Dispatcher::Stop() {
-  if (!impl_->worker.joinable()) return;
+  if (!impl_->started || impl_->stopping) return;
   for (Backend* backend : impl_->all_backends) backend->Stop();
   impl_->stopping = true;
   impl_->tasks.Close();
-  impl_->worker.join();
+  if (impl_->worker.joinable()) impl_->worker.join();
 }
 
 Backend* Dispatcher::BackendOf(const std::string& cluster) const { return impl_->Serving(cluster); }
@@ -210,7 +228,8 @@ void Dispatcher::RemoveCluster(const std::string& cluster) {
 }
 
 void Dispatcher::Ensure(const DispatchKey& key, JobPtr job, const std::string& expected_uid) {
-  impl_->tasks.PushAlways(EnsureTask{key, std::move(job), expected_uid, impl_->PermitNow()});
+  const Permit permit = MUSTER_PLANTED(orders_without_permit) ? Permit() : impl_->PermitNow();
+  impl_->tasks.PushAlways(EnsureTask{key, std::move(job), expected_uid, permit});
 }
 
 void Dispatcher::Remove(const DispatchKey& key, RemovePolicy policy) {

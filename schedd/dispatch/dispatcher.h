@@ -48,6 +48,12 @@ class Dispatcher final : public OrderSink, public ObservationSink {
   /// `view` reads its world.
   void Start(std::function<bool(Command)> post, std::function<WorldViewPtr()> view);
   void Stop();
+  /// Start without a thread, for the deterministic simulation: work is done by Turn alone.
+  void StartByHand(std::function<bool(Command)> post, std::function<WorldViewPtr()> view);
+  /// One pass of the worker without waiting, on the caller's thread; only after StartByHand.
+  void Turn();
+  /// True if a Turn would do something.
+  bool HasTurn() const;
 
   /// A backend serves this member from now on, or no longer. Any thread, after Start. The backend
   /// was given to AddBackend.
@@ -71,6 +77,7 @@ class Dispatcher final : public OrderSink, public ObservationSink {
 
  private:
   struct Impl;
+  void Begin();
   // Shared with callbacks and timers that are still to come.
   std::shared_ptr<Impl> impl_;
 };

@@ -145,6 +145,7 @@ struct Dispatcher::Impl : std::enable_shared_from_this<Impl> {
 
   // dispatcher.cc
   void Work();
+  void Turn(std::chrono::nanoseconds wait);
   void Handle(Task task);
   void TellUnserved();
   /// Null if no backend serves the cluster.
@@ -228,7 +229,10 @@ struct Dispatcher::Impl : std::enable_shared_from_this<Impl> {
   bool wait_told = false;
   std::deque<Command> outbox;
   bool outbox_waits = false;
+  /// More Ensures can be started at once.
+  bool more = false;
   std::atomic<bool> stopping{false};
+  bool started = false;
   std::jthread worker;
 };
 

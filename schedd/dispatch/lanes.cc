@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "schedd/base/fault_points.h"
 #include "schedd/dispatch/impl.h"
 #include "schedd/dispatch/step/step.h"
 #include "schedd/telemetry/log.h"
@@ -76,7 +77,7 @@ void Dispatcher::Impl::Advance(const DispatchKey& key) {
   const auto found = lanes.find(key);
   if (found == lanes.end()) return;
   Lane& lane = found->second;
-  if (lane.busy || lane.delayed) return;
+  if ((lane.busy && !MUSTER_PLANTED(calls_of_one_key_overlap)) || lane.delayed) return;
   if (lane.waiting.empty()) {
     if (lane.failures == 0) lanes.erase(found);
     return;
@@ -137,6 +138,7 @@ void Dispatcher::Impl::StartRemove(RemoveTask task) {
     tasks.PushAlways(RemoveOutcome{task.key, NoBackend(task.key.cluster)});
     return;
   }
+  MUSTER_FAULT_POINT(remove_begins);
   backend->Remove(task.key, task.policy,
                   [self = shared_from_this(), key = task.key](Result<RemovalResult> outcome) {
     self->tasks.PushAlways(RemoveOutcome{key, std::move(outcome)});
@@ -146,6 +148,7 @@ void Dispatcher::Impl::StartRemove(RemoveTask task) {
 // An Ensure with an unknown outcome may have created the object, so a list is taken before it is
 // reported and before the lane goes on.
 void Dispatcher::Impl::Complete(EnsureOutcome done) {
+  MUSTER_FAULT_POINT(ensure_answered);
   --outgoing[done.key.cluster].under_way;
   Lane& lane = lanes[done.key];
   lane.remove_failed = false;

@@ -11,6 +11,7 @@
 // is rendered together with the creation and kept, so that the manifest is read once.
 #include <algorithm>
 
+#include "schedd/base/fault_points.h"
 #include "schedd/dispatch/impl.h"
 #include "schedd/model/member_queues.h"
 #include "schedd/model/scale_lifecycle.h"
@@ -96,6 +97,7 @@ void Dispatcher::Impl::Send(const EnsureTask& task, Backend& backend, Result<Dis
     tasks.PushAlways(EnsureOutcome{key, NotLeading()});
     return;
   }
+  MUSTER_FAULT_POINT(ensure_begins);
   order->permit = task.permit;
   if (const auto listing = listings.find(key.cluster);
       listing != listings.end() && listing->second.busy) {

@@ -264,6 +264,10 @@ WallTime Engine::WallNow() const { return impl_->context.clock.WallNow(); }
 
 bool Engine::Step() { return impl_->Step(std::chrono::nanoseconds(0)); }
 
+std::chrono::nanoseconds Engine::IdleTime() const {
+  return impl_->context.inbox->size() > 0 ? std::chrono::nanoseconds(0) : impl_->IdleTime();
+}
+
 void Engine::Run(std::stop_token stop) { impl_->Run(stop); }
 
 }  // namespace muster

@@ -4,6 +4,7 @@
 // that is not durable and recovers from the store.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <stop_token>
@@ -39,6 +40,9 @@ class Engine {
   /// One pass of the loop without waiting; false if there was nothing to do. Tests and the
   /// deterministic simulation drive the engine by it, instead of Run.
   bool Step();
+  /// For how long Run would sleep after a Step that found nothing to do; zero if something waits in
+  /// the inbox. Engine thread only.
+  std::chrono::nanoseconds IdleTime() const;
   /// The loop of the daemon: Step and wait until `stop`; then it finishes the commits on their way.
   /// Recovery is a part of Step.
   void Run(std::stop_token stop);

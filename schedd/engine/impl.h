@@ -16,6 +16,7 @@ struct Engine::Impl {
 
   bool Step(std::chrono::nanoseconds wait);
   void Run(std::stop_token stop);
+  std::chrono::nanoseconds IdleTime() const;
 
   // The order matters: metrics and Publisher share `published`, and owners refer to `context`.
   const std::shared_ptr<Published> published;
@@ -38,7 +39,6 @@ struct Engine::Impl {
   bool StepReady(bool worked);
   bool FireTimers();
   void FailWaiting(const Error& error);
-  std::chrono::nanoseconds IdleTime() const;
   Monotonic NextTimer() const;
   WallTime NextDeadline() const;
 };

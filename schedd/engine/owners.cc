@@ -5,6 +5,8 @@
 // the followers of LiveJobs is the order in which they see each record.
 #include "schedd/engine/owners.h"
 
+#include "schedd/base/fault_points.h"
+
 namespace muster {
 
 Owners::Owners(EngineContext& context_in)
@@ -58,7 +60,7 @@ Owners::Owners(EngineContext& context_in)
 // (WaitingJobs::FlushReleased), because commits of one epoch become durable in order.
 void Owners::OnDurable(const Transaction& done, const std::vector<JobPtr>& ended) {
   for (const JobPtr& job : ended) retention.Schedule(*job);
-  waiting.Wake(done.wakes);
+  if (!MUSTER_PLANTED(edit_wakes_nobody)) waiting.Wake(done.wakes);
   for (const JobId id : done.to_queue) {
     // The record may have changed again since the transaction left.
     const JobPtr job = jobs.Find(id);

@@ -7,6 +7,8 @@
 // change that View() does not show.
 #include "schedd/engine/publisher.h"
 
+#include "schedd/base/fault_points.h"
+
 #include <algorithm>
 #include <utility>
 
@@ -67,7 +69,9 @@ void Publisher::Publish(const std::string& not_ready_reason) {
   }
   // An answer may post a command; the next step handles it.
   const CommitPipeline::DuePromises due = owners_.commits.TakeDue();
+  MUSTER_FAULT_POINT(view_published);
   for (const Order& order : due.orders) owners_.rows.SendOrder(order);
+  MUSTER_FAULT_POINT(orders_sent);
   if (!due.news.empty() && on_events_ != nullptr) on_events_(due.news);
   for (const auto& answer : due.answers) answer();
 }

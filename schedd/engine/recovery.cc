@@ -23,8 +23,9 @@
 #include <map>
 #include <set>
 
-#include "schedd/engine/context/object_names.h"
+#include "schedd/base/fault_points.h"
 #include "schedd/base/limits_lease.h"
+#include "schedd/engine/context/object_names.h"
 #include "schedd/engine/live/remote_objects.h"
 #include "schedd/telemetry/log.h"
 
@@ -141,12 +142,14 @@ bool Recovery::Try() {
     return false;
   }
   const Monotonic led = context.clock.Now();
+  MUSTER_FAULT_POINT(lead_taken);
   owners_.commits.BeginEpoch(lease->epoch);
   BeginTerm(context.options, before, *lease, asked, led);
   const WallTime since = FinishedSince();
   auto loaded = context.store.Load(lease->epoch, since);
   if (!loaded.ok()) return Fail("reading the database", loaded.error());
   Rebuild(std::move(loaded).value(), since);
+  MUSTER_FAULT_POINT(world_rebuilt);
   failures_ = 0;
   problem_.clear();
   owners_.commits.Resume();

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "schedd/base/check.h"
+#include "schedd/base/fault_points.h"
 #include "schedd/base/limits.h"
 #include "schedd/base/limits_slurm_gates.h"
 #include "schedd/core/preempt/eviction_pace.h"
@@ -248,7 +249,7 @@ void Dispatch(JobRecord* job, WallTime now) {
   const auto next = Next(job->state, JobEvent::kAdmit);
   MUSTER_CHECK(next.has_value());
   job->state = *next;
-  job->attempt += 1;
+  if (!MUSTER_PLANTED(attempt_number_reused) || job->attempt == 0) job->attempt += 1;
   job->admit_time = now;
   job->start_time = job->end_time = {};
   job->ready_pods = job->succeeded_pods = job->failed_pods = 0;

@@ -19,6 +19,8 @@
 // live is let go too, and its absence makes the attempt Lost.
 #include "schedd/dispatch/step/step.h"
 
+#include "schedd/base/fault_points.h"
+
 #include <utility>
 
 namespace muster::dispatch {
@@ -54,7 +56,7 @@ StepResult Apply(const DispatchRow& row, const EnsureSucceeded& input) {
   if (row.state != DispatchState::kIntent) return Stay(row);
   StepResult result = input.suspended ? To(row, DispatchState::kReleasing, Action::kRelease)
                                       : To(row, DispatchState::kCreated);
-  result.row.remote_uid = input.remote_uid;
+  if (!MUSTER_PLANTED(uid_not_recorded)) result.row.remote_uid = input.remote_uid;
   result.row.incarnation = input.incarnation;
   result.row.detail.clear();
   return result;
@@ -144,6 +146,9 @@ bool MayRun(RemotePhase phase) {
 
 // An observation of an attempt that is over for Muster.
 StepResult SeenAfterwards(const DispatchRow& row, const Observation& seen) {
+  if (MUSTER_PLANTED(ended_attempt_runs_again) && row.state == DispatchState::kTerminal &&
+      seen.phase == RemotePhase::kRunning)
+    return To(row, DispatchState::kRunning, Action::kNone, Effect::kStarted);
   if (row.state == DispatchState::kLost && MayRun(seen.phase)) {
     // The object came back after its attempt was declared lost: it is removed.
     return To(row, DispatchState::kCleaning, Action::kRemove);
@@ -198,6 +203,8 @@ StepResult Apply(const DispatchRow& row, const RevokeRequested& input) {
       !IsRunningOn(row.state)) {
     return Stay(row);
   }
+  if (MUSTER_PLANTED(revoked_taken_for_stopped))
+    return To(row, DispatchState::kGone, Action::kRemove, Effect::kStopped);
   StepResult result = To(row, DispatchState::kRevoking,
                          input.keep_logs ? Action::kRemoveKeepLogs : Action::kRemove);
   result.row.detail = input.keep_logs ? kKeepLogs : kRemoveObject;
@@ -216,7 +223,8 @@ StepResult Apply(const DispatchRow& row, const RemoveSucceeded&) {
 
 // A removal that finds nothing has succeeded; any other failure is tried again.
 StepResult Apply(const DispatchRow& row, const RemoveFailed& input) {
-  if (input.code == Code::kNotFound) return Apply(row, RemoveSucceeded{});
+  if (input.code == Code::kNotFound || MUSTER_PLANTED(failed_removal_taken_for_done))
+    return Apply(row, RemoveSucceeded{});
   if (row.state != DispatchState::kRevoking && row.state != DispatchState::kCleaning)
     return Stay(row);
   return To(row, row.state, Action::kRemoveLater, Effect::kWaiting, input.detail);
@@ -224,6 +232,7 @@ StepResult Apply(const DispatchRow& row, const RemoveFailed& input) {
 
 StepResult Apply(const DispatchRow& row, const MissingFromList&) {
   if (!IsMissed(row.state)) return Stay(row);
+  if (MUSTER_PLANTED(absence_taken_for_loss)) return Lose(row, "it is missing from a list");
   return To(row, row.state, Action::kConfirm);
 }
 
@@ -240,6 +249,7 @@ StepResult Apply(const DispatchRow& row, const ProvenGone& input) {
 
 StepResult Apply(const DispatchRow& row, const ConfirmFailed& input) {
   if (!IsMissed(row.state)) return Stay(row);
+  if (MUSTER_PLANTED(no_answer_taken_for_gone)) return Apply(row, ProvenGone{});
   return To(row, row.state, Action::kConfirm, Effect::kWaiting, input.detail);
 }
 
@@ -313,10 +323,12 @@ StepResult Apply(const DispatchRow& row, const CleanRequested&) {
 StepResult Apply(const DispatchRow& row, const Recovered&) {
   switch (row.state) {
     case DispatchState::kIntent:
-      return To(row, row.state, Action::kEnsure);
+      return To(row, row.state,
+                MUSTER_PLANTED(intent_not_redriven) ? Action::kNone : Action::kEnsure);
     case DispatchState::kReleasing:
       return To(row, row.state, Action::kRelease);
     case DispatchState::kRevoking:
+      if (MUSTER_PLANTED(removal_not_redriven)) return Stay(row);
       return To(row, row.state, KeepsLogs(row) ? Action::kRemoveKeepLogs : Action::kRemove);
     case DispatchState::kCleaning:
       return To(row, row.state, Action::kRemove);

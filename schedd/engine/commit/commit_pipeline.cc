@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "schedd/base/fault_points.h"
 #include "schedd/base/limits_slurm_steps_store.h"
 #include "schedd/engine/commit/write_errors.h"
 #include "schedd/engine/context/audit_rows.h"
@@ -30,7 +31,8 @@ CommitPipeline::CommitPipeline(EngineContext& context, DurableListener& listener
 // (TakeDue), so a reader can resume from any number.
 std::int64_t CommitPipeline::AddEvent(const char* type, JobId job, std::string object,
                                       std::string reason, std::string message) {
-  const std::int64_t seq = NextSeq();
+  const bool repeated = MUSTER_PLANTED(event_number_repeated) && !tx_.events.empty();
+  const std::int64_t seq = repeated ? tx_.events.back().seq : NextSeq();
   tx_.events.push_back({seq, context_.clock.WallNow(), type, job, std::move(object),
                         std::move(reason), std::move(message)});
   return seq;
@@ -110,12 +112,21 @@ Monotonic CommitPipeline::HeartbeatDue() const {
 // The store answers on a thread of its own, perhaps after the engine is gone: the callback holds
 // the inbox and nothing else.
 void CommitPipeline::Hand(Transaction transaction, PlanCommit commit, bool heartbeat) {
+  MUSTER_FAULT_POINT(commit_decided);
+  if (MUSTER_PLANTED(reply_before_commit)) {
+    for (const Waiter& waiter : std::exchange(transaction.waiters, {}))
+      Answer([waiter] { waiter(nullptr); });
+  }
+  if (MUSTER_PLANTED(orders_before_commit)) {
+    for (const Order& order : std::exchange(transaction.orders, {})) due_.orders.push_back(order);
+  }
   sent_.push_back({std::move(transaction), context_.clock.Now(), heartbeat});
   pace_.Sent();
   context_.store.Commit(epoch_, std::move(commit),
                         [box = context_.inbox](Result<CommitVersion> outcome) {
     box->PushAlways(CommitDone{std::move(outcome)});
   });
+  MUSTER_FAULT_POINT(commit_sent);
 }
 
 // The term counts from `sent`, not from the answer: another daemon may have taken the lead in
@@ -142,6 +153,8 @@ void CommitPipeline::Complete(CommitDone done) {
   context_.metrics.commit_seconds.Observe(static_cast<double>(context_.clock.Now() - sent.sent) /
                                           static_cast<double>(kNanosPerSecond));
   if (done.outcome.ok()) return Absorb(sent.transaction, done.outcome->last_seq);
+  if (MUSTER_PLANTED(unknown_taken_for_success) && done.outcome.error().code == Code::kUnknown)
+    return Absorb(sent.transaction, committed_.last_seq);
   if (!failed_ && RefusedForGood(done.outcome.error())) StopOnRefusal(done.outcome.error());
   Fail(done.outcome.error());
   const Error error = WriteError(done.outcome.error());

@@ -10,6 +10,7 @@
 // member.
 #include "schedd/engine/commit/ledger.h"
 
+#include "schedd/base/fault_points.h"
 #include "schedd/base/quantity.h"
 #include "schedd/core/member/placement.h"
 #include "schedd/model/admission_lifecycle.h"
@@ -46,6 +47,9 @@ MemberCluster WithFacts(const MemberCluster& declared,
 }
 
 void Ledger::Move(const JobRecord* before, const JobRecord* after) {
+  if (MUSTER_PLANTED(quota_kept_by_evicted) && before != nullptr && after != nullptr &&
+      HoldsQuota(before->state) && after->state == JobState::kPending)
+    return;
   if (before != nullptr) Count(*before, -1);
   if (after != nullptr) Count(*after, +1);
 }
@@ -69,8 +73,10 @@ void Ledger::Count(const JobRecord& job, int sign) {
     usage_.Add(*charged);
   } else {
     usage_.Remove(*charged);
+    if (MUSTER_PLANTED(double_release)) usage_.Remove(*charged);
   }
   if (job.cluster.empty()) return;
+  if (sign < 0 && MUSTER_PLANTED(room_not_freed)) return;
   HeldRoom& held = held_[job.cluster];
   held.attempts += step;
   ResourceList amounts = core::RequestsOf(*job.pod_sets, charged.get());

@@ -8,6 +8,7 @@
 // Where time alone may help (the next cluster group of a placement opens, or a member is no longer
 // avoided; rule P16), the time is noted for the ClusterQueue, and FireOpenings wakes the queue
 // then.
+#include "schedd/base/fault_points.h"
 #include "schedd/core/member/placement_ask.h"
 #include "schedd/engine/context/object_names.h"
 #include "schedd/engine/decide/decider.h"
@@ -52,7 +53,11 @@ void Decider::NoteWaiting(const core::UnadmittedWorkload& waiting) {
     return changes::Waiting(one, waiting, context_.settings(), at);
   };
   jobs_.PutSoft(job, change, true);
-  if (waiting.reason == Reason::kWaitingForCapacity) waiting_.NoteWaitsForRoom(job->cluster_queue);
+  // Room that others make may come free elsewhere first, and so may room for which victims go.
+  const bool for_room = waiting.reason == Reason::kWaitingForCapacity ||
+                        (waiting.reason == Reason::kWaitingForPreemptedWorkloads &&
+                         !MUSTER_PLANTED(room_wakes_no_preemptor));
+  if (for_room) waiting_.NoteWaitsForRoom(job->cluster_queue);
   if (waiting_.NoteVerdict(*job, waiting)) to_sweep_.push_back(waiting.job->id);
 }
 

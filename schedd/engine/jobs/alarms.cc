@@ -15,6 +15,7 @@
 // survive a restart.
 #include "schedd/engine/jobs/alarms.h"
 
+#include "schedd/base/fault_points.h"
 #include "schedd/core/preempt/eviction_pace.h"
 #include "schedd/lifecycle/batch_gates.h"
 #include "schedd/lifecycle/evictions.h"
@@ -134,7 +135,7 @@ bool Alarms::Fire() {
   const WallTime now = context_.clock.WallNow();
   for (std::size_t i = 0; i < kAlarmsAtOnce && !alarms_.empty(); ++i) {
     const auto [due, id] = *alarms_.begin();
-    if (due > now) break;
+    if (due > now || MUSTER_PLANTED(back_off_never_ends)) break;
     alarms_.erase(alarms_.begin());
     alarm_of_.erase(id);
     fired = true;

@@ -13,6 +13,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "schedd/base/fault_points.h"
 #include "schedd/base/limits_slurm_arrays.h"
 #include "schedd/engine/jobs/stand_ins.h"
 #include "schedd/lifecycle/array_changes.h"
@@ -149,6 +150,7 @@ void ArrayTasks::Admit(const core::PlannedAdmission& admit) {
   TaskRanges& left =
       left_.try_emplace(owner, BatchStateOf(*record).waiting_tasks).first->second;
   const std::int32_t index = TakeFirst(&left);
+  if (MUSTER_PLANTED(array_task_lost) && CountOf(left) > 1) (void)TakeFirst(&left);
   if (left.empty()) {
     left_.erase(owner);
     const JobPtr last =

@@ -9,6 +9,7 @@
 // Row, order and job are in one transaction, so no state of the job can exist without the row that
 // explains it. An input about another attempt than the job's current one changes its row and never
 // the job.
+#include "schedd/base/fault_points.h"
 #include "schedd/engine/context/object_names.h"
 #include "schedd/engine/jobs/attempts.h"
 #include "schedd/engine/live/remote_objects.h"
@@ -238,7 +239,8 @@ void Attempts::LeaveMember(const JobPtr& job, const dispatch::StepResult& result
   }
   const ClusterLostPolicy policy = PolicyOf(result.row).policy;
   const bool again = policy == ClusterLostPolicy::kAfterTimeout ||
-                     policy == ClusterLostPolicy::kAfterFence || changes::IsRequeuing(*job);
+                     policy == ClusterLostPolicy::kAfterFence || changes::IsRequeuing(*job) ||
+                     MUSTER_PLANTED(policy_wait_ignored);
   if (!again || policy == ClusterLostPolicy::kFail || !MayRequeue(*job)) {
     End(job, JobEvent::kFail, Reason::kLost, result.message, nullptr);
     return;

@@ -9,6 +9,7 @@
 
 #include <csignal>
 
+#include "schedd/base/fault_points.h"
 #include "schedd/engine/context/object_names.h"
 #include "schedd/engine/jobs/partition_entries.h"
 #include "schedd/engine/jobs/stand_ins.h"
@@ -52,6 +53,11 @@ void Attempts::Admit(const JobPtr& before, const core::PlannedAdmission& admit) 
   const ClusterQueue& queue = config_.view()->cluster_queues.at(admit.admission->cluster_queue);
   const WallTime now = context_.clock.WallNow();
   changes::Draft draft = changes::Reserved(*before, admit, queue, context_.settings(), now);
+  if (MUSTER_PLANTED(gang_in_part) && draft->admission->pod_sets.size() > 1) {
+    auto part = std::make_shared<Admission>(*draft->admission);
+    part->pod_sets.pop_back();
+    draft->admission = std::move(part);
+  }
   context_.metrics.OnReserved(*draft, now);
   if (changes::GoOn(draft.get(), context_.settings(), now)) {
     Start(jobs_.Put(before, std::move(draft), "JobAdmitted"));
@@ -94,9 +100,10 @@ void Attempts::Start(const JobPtr& job) {
     }
     // An attempt of this job that was written off may have left an object; it is removed before
     // this attempt is created.
-    Step(DispatchKey(other->key), dispatch::Superseded{}, nullptr);
+    if (!MUSTER_PLANTED(name_not_given_up))
+      Step(DispatchKey(other->key), dispatch::Superseded{}, nullptr);
   }
-  rows_.Put(row);
+  if (!MUSTER_PLANTED(attempt_without_row)) rows_.Put(row);
   commits_.tx().orders.push_back({dispatch::Action::kEnsure, row.key, job});
 }
 

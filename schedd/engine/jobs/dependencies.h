@@ -107,6 +107,8 @@ class Dependencies : public JobFollower {
   std::set<JobId> due_;
   // Of them: asked for again in the next step, and in a second, because parents are not known yet.
   std::set<JobId> again_, later_;
+  /// Number of the last event when a job left memory: its end may not be in the store before that.
+  std::int64_t left_at_ = 0;
   std::map<IndexKey, Indexes> indexes_;
 };
 

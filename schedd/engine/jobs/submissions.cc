@@ -17,6 +17,7 @@
 #include <map>
 #include <span>
 
+#include "schedd/base/fault_points.h"
 #include "schedd/base/limits.h"
 #include "schedd/engine/commit/write_errors.h"
 #include "schedd/engine/context/audit_rows.h"
@@ -161,6 +162,7 @@ void Submissions::Handle(SubmitCommand command) {
       job.batch = std::move(batch);
     }
     tenants_.Take(job);
+    if (MUSTER_PLANTED(idempotency_key_ignored)) submission.idempotency.reset();
     JobPtr record = std::move(submission.draft);
     gathering_.records.push_back(record);
     gathering_.jobs.push_back(
@@ -187,6 +189,7 @@ void Submissions::Send() {
                         [box = context_.inbox](Result<std::vector<Result<AcceptedJob>>> outcome) {
     box->PushAlways(AcceptDone{std::move(outcome)});
   });
+  MUSTER_FAULT_POINT(accept_sent);
 }
 
 // The store answers batches in the order in which it got them. If the whole write failed, the
@@ -204,6 +207,12 @@ void Submissions::Complete(AcceptDone done) {
     commits_.Fail(error);
     error = WriteError(error);
     for (auto& group : batch.groups) {
+      if (MUSTER_PLANTED(failed_accept_answered)) {
+        commits_.Answer([answer = group.done, job = batch.records[group.first]] {
+          answer(std::vector<Result<SubmittedJob>>(1, SubmittedJob{job, false}));
+        });
+        continue;
+      }
       commits_.Answer([answer = std::move(group.done), error] { answer(error); });
     }
     return;

@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "schedd/base/fault_points.h"
 #include "schedd/engine/context/object_names.h"
 #include "schedd/engine/live/wakes.h"
 #include "schedd/lifecycle/holder_of.h"
@@ -96,6 +97,7 @@ JobPtr LiveJobs::Put(JobPtr before, changes::Draft after, const char* event) {
   commits_.tx().jobs[job->id] = job;
   lazy_.erase(job->id);
   if (std::string_view(event) != kPendingEvent) pending_news_.Forget(job->id);
+  if (MUSTER_PLANTED(view_before_commit)) commits_.Show(job);
   return job;
 }
 
@@ -108,11 +110,12 @@ void LiveJobs::TouchCharges(const JobRecord& before, const JobRecord& after) {
   const bool frees = held && !holds;
   if (!frees && !(held && holds && ChargesOther(before, after))) return;
   waiting_.NoteReleased(before.admission->cluster_queue);
-  commits_.tx().Touch(*before.admission);
-  if (frees && IsDispatched(before.state)) {
+  if (!MUSTER_PLANTED(usage_row_not_written)) commits_.tx().Touch(*before.admission);
+  if (frees && IsDispatched(before.state) && !MUSTER_PLANTED(attempt_not_accounted)) {
     AttemptRecord& closed = commits_.tx().attempts[{before.id, before.attempt}];
     closed = changes::ClosedAttempt(before, after, context_.clock.WallNow());
     if (const auto use = uses_.extract(before.id)) closed.use = use.mapped();
+    if (MUSTER_PLANTED(attempt_left_open)) closed.end_time = {};
   }
 }
 
@@ -132,8 +135,9 @@ void LiveJobs::Change(const JobPtr& before, const JobPtr& job) {
   placed_.Move(before.get(), job);
   const bool waited = changes::MayQueue(*before);
   const bool waits = changes::MayQueue(*job);
-  if (waited && !waits) waiting_.Remove(job->id);
-  if (!waited && waits) commits_.tx().to_queue.push_back(job->id);
+  if (waited && !waits && !MUSTER_PLANTED(held_job_stays_queued)) waiting_.Remove(job->id);
+  if (!waited && waits && !MUSTER_PLANTED(requeued_job_not_queued))
+    commits_.tx().to_queue.push_back(job->id);
   if (waited && waits && changes::OtherToQueue(*before, *job) && waiting_.Contains(job->id))
     waiting_.Add(job);
   jobs_[job->id] = job;

@@ -13,6 +13,7 @@
 // tree; their queues are remembered by name (`waits_for_room_`).
 #include "schedd/engine/live/waiting_jobs.h"
 
+#include "schedd/base/fault_points.h"
 #include "schedd/core/queue/workload_class.h"
 
 namespace muster {
@@ -107,7 +108,7 @@ void WaitingJobs::Wake(const QueueNames& names) {
 // Called once a step, before the cycle. A name of a queue that has been removed since wakes
 // nothing. Flavor searches that began before the release may start over (NoteRelease, rule A20).
 void WaitingJobs::FlushReleased(const core::QuotaTree& tree) {
-  if (released_.empty()) return;
+  if (released_.empty() || MUSTER_PLANTED(lost_wake_up)) return;
   std::set<core::NodeIndex> roots;
   for (const std::string& name : released_) {
     const core::NodeIndex queue = tree.ClusterQueueIndex(name);

@@ -17,6 +17,7 @@
 
 #include <algorithm>
 
+#include "schedd/base/fault_points.h"
 #include "schedd/engine/live/wakes.h"
 #include "schedd/telemetry/log.h"
 
@@ -156,7 +157,7 @@ bool LostMembers::IsWrittenOff(const DispatchRow& row, Monotonic since) const {
     return false;
   }
   const OnClusterLost policy = attempts_.PolicyOf(row);
-  return policy.policy == ClusterLostPolicy::kFail ||
+  return policy.policy == ClusterLostPolicy::kFail || MUSTER_PLANTED(policy_wait_ignored) ||
          (policy.policy == ClusterLostPolicy::kAfterTimeout &&
           context_.clock.Now() - since >= SecondsToNanos(policy.timeout_s));
 }

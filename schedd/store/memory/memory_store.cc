@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "schedd/base/fault_points.h"
 #include "schedd/base/limits.h"
 #include "schedd/store/new_job.h"
 
@@ -130,7 +131,7 @@ Result<T> MemoryStore::Write(Epoch epoch, const std::function<Result<T>()>& writ
   if (away_ || (fault != faults_.end() && fault->second == StoreFault::kUnavailable)) {
     return Unavailable("the database cannot be reached");
   }
-  if (!leading_ || epoch != epoch_)
+  if (!leading_ || (epoch != epoch_ && !MUSTER_PLANTED(stale_epoch_accepted)))
     return Aborted("this daemon no longer leads; its epoch has passed");
   if (const auto lost = lost_.find(writes_); lost != lost_.end())
     return Resolve<T>(&lock, lost->second, epoch, write, find);

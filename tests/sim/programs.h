@@ -1,0 +1,24 @@
+// The programs of muster-sim. Each returns its exit code and prints its figures last.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace muster::sim {
+
+/// `count` seeds from `first`, in `jobs` processes.
+struct Range {
+  std::uint64_t first = 1, count = 2000, jobs = 2;
+};
+
+/// Every seed; every 100th twice, every 10th also without faults.
+int Swarm(const Range& range);
+/// The trace of one seed.
+int Replay(std::uint64_t seed, const std::string& bug);
+/// Each planted bug, or the one named: the first seed that catches it.
+int Planted(const Range& range, const std::string& bug);
+/// One line for each seed: the hash of its trace, without fault points in the product's code.
+int Hashes(const Range& range);
+int Names();
+
+}  // namespace muster::sim
