@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # Prints the path of a python3 that has independent counterparts for the tests: Kubernetes' official client, an OpenAPI validator, and an
 # OpenID Connect provider, from the Python package index. They are kept below the user's cache and installed once for each set of versions.
-# With the argument `slurm`: tools that drive Slurm through its commands.
+# With the argument `slurm`: tools that drive Slurm through its commands. With `mpi`: MPI programs, and an MPICH for them.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 packages="kubernetes==37.0.2 openapi-spec-validator==0.9.0 oidc-provider-mock==0.3.4"
 case "${1:-}" in
   "") ;;
   slurm) packages="submitit==1.5.4 hydra-core==1.3.2 hydra-submitit-launcher==1.2.0 dask==2026.8.0 distributed==2026.8.0 dask-jobqueue==0.9.0 simple_slurm==0.3.6 clusterfutures==0.5" ;;
+  mpi) packages="mpi4py==4.1.2 mpich==5.0.2" ;;
   *) echo "python_clients.sh: unknown argument $1" >&2; exit 2 ;;
 esac
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/muster/python-clients

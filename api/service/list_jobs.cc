@@ -15,6 +15,7 @@
 #include "api/service/job_rights.h"
 #include "api/service/scheduler_service.h"
 #include "schedd/base/limits.h"
+#include "schedd/base/name_list.h"
 
 namespace muster::api {
 namespace {
@@ -43,9 +44,8 @@ bool Wants(const JobFilter& filter, JobState state) {
 
 // A waiting job of several partitions is in all of them (rule B29).
 bool WaitsIn(const JobRecord& job, const std::string& queue) {
-  if (job.batch == nullptr || job.batch->partitions.empty()) return false;
-  if (HoldsQuota(job.state) || IsTerminal(job.state)) return false;
-  return ("," + job.batch->partitions + ",").find("," + queue + ",") != std::string::npos;
+  if (job.batch == nullptr || HoldsQuota(job.state) || IsTerminal(job.state)) return false;
+  return ListsName(job.batch->partitions, queue);
 }
 
 // The filter for jobs in memory; QueryOf is the same filter for the store.

@@ -21,6 +21,7 @@
 #include "api/service/tenancy.h"
 #include "api/service/unserved.h"
 #include "schedd/base/limits.h"
+#include "schedd/base/name_list.h"
 #include "schedd/shapes/batch/array_spec.h"
 #include "schedd/shapes/batch/batch_manifest.h"
 #include "schedd/shapes/kinds/preparation.h"
@@ -116,11 +117,9 @@ namespace {
 std::vector<std::string> FedQueues(const ConfigView& config, const std::string& ns,
                                    const QueueChoice& chosen, const shapes::ParsedJob& job) {
   std::vector<std::string> fed = {chosen.cluster_queue};
-  std::string_view rest = job.batch == nullptr ? "" : std::string_view(job.batch->partitions);
-  while (!rest.empty()) {
-    const std::string name(rest.substr(0, rest.find(',')));
-    rest.remove_prefix(std::min(rest.size(), name.size() + 1));
-    const auto queue = config.local_queues.find({ns, name});
+  if (job.batch == nullptr) return fed;
+  for (const std::string_view name : NamesIn(job.batch->partitions)) {
+    const auto queue = config.local_queues.find({ns, std::string(name)});
     if (queue != config.local_queues.end()) fed.push_back(queue->second.cluster_queue);
   }
   return fed;

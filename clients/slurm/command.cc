@@ -18,6 +18,7 @@
 #include "clients/lib/visible_text.h"
 #include "clients/slurm/hostlist.h"
 #include "clients/slurm/task_ranges.h"
+#include "schedd/base/name_list.h"
 
 namespace muster::slurm {
 
@@ -60,19 +61,13 @@ std::string UserName(const std::string& user) {
   return entry == nullptr ? user : entry->pw_name;
 }
 
-// `list`: "a,b".
-static bool IsListed(std::string_view list, const std::string& name) {
-  return !list.empty() &&
-         ("," + std::string(list) + ",").find("," + name + ",") != std::string::npos;
-}
-
 bool InPartitions(const std::vector<std::string>& list, const JobRow& row,
                   const std::string& default_ns) {
   if (list.empty()) return true;
   return std::any_of(list.begin(), list.end(), [&](const std::string& text) {
     const Partition partition = SplitPartition(text, default_ns);
     return partition.ns == row.ns &&
-           (partition.queue == row.queue || IsListed(row.extra->partitions, partition.queue));
+           (partition.queue == row.queue || ListsName(row.extra->partitions, partition.queue));
   });
 }
 

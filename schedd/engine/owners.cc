@@ -20,7 +20,7 @@ Owners::Owners(EngineContext& context_in)
       rows(context, commits),
       arrays(jobs),
       attempts(context, commits, config, waiting, jobs, rows),
-      array_tasks(context, commits, waiting, jobs, attempts, arrays, job_ids),
+      array_tasks(context, commits, config, waiting, jobs, attempts, arrays, job_ids),
       dependencies(context, commits, jobs, attempts, arrays, array_tasks),
       partitions(commits, config, jobs),
       batch_commands(context, commits, config, waiting, jobs, attempts, arrays, array_tasks,

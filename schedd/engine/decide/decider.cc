@@ -135,6 +135,7 @@ core::Plan Decider::Decide(const core::Snapshot& snapshot, Monotonic now) {
 }
 
 // Queues first, so that records which Put changes find their jobs where the plan has left them.
+// What the plan meant for a second entry of one job is free again, and others may wait for it.
 // Admissions come before evictions, and both before the reasons of jobs that wait.
 void Decider::CarryOut(const core::Plan& plan) {
   waiting_.queues().Settle(plan, context_.clock.WallNow());
@@ -142,12 +143,14 @@ void Decider::CarryOut(const core::Plan& plan) {
   for (const core::PlannedAdmission& admit : plan.admits) {
     if (admit.second_pass) {
       Complete(admit);
-    } else if (array_tasks_.Owns(admit.job->id)) {
+    } else if (IsArrayRecord(*admit.job)) {
       array_tasks_.Admit(admit);
     } else if (admit.replaced != nullptr) {
       stand_ins_.AdmitSlice(admit);
     } else if (IsFirstChoice(plan, *admit.job)) {
       attempts_.Admit(admit);
+    } else {
+      waiting_.NoteReleased(admit.admission->cluster_queue);
     }
   }
   array_tasks_.Finish();

@@ -64,6 +64,7 @@ class Decider {
   void Complete(const core::PlannedAdmission& admit);
 
   void NoteWaiting(const core::UnadmittedWorkload& waiting);
+  void NoteStandIn(const core::UnadmittedWorkload& waiting);
   void NoteOpening(const core::UnadmittedWorkload& waiting);
   void ShowClass(JobId head, const Verdict& verdict);
 

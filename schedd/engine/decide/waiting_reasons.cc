@@ -12,6 +12,7 @@
 #include "schedd/core/member/placement_ask.h"
 #include "schedd/engine/context/object_names.h"
 #include "schedd/engine/decide/decider.h"
+#include "schedd/engine/jobs/partition_entries.h"
 #include "schedd/engine/jobs/stand_ins.h"
 #include "schedd/lifecycle/admissions.h"
 
@@ -38,8 +39,8 @@ std::optional<WallTime> OpensAt(const core::PlacementAsk& ask, WallTime now) {
 // later commit.
 void Decider::NoteWaiting(const core::UnadmittedWorkload& waiting) {
   NoteOpening(waiting);
-  const bool array = array_tasks_.Owns(waiting.job->id);
-  if (IsStandIn(waiting.job->id) && !array) return stand_ins_.Note(waiting);
+  if (IsStandIn(waiting.job->id) && !array_tasks_.ShowsItsRecord(*waiting.job))
+    return NoteStandIn(waiting);
   const JobPtr job = jobs_.Find(OwnerOf(waiting.job->id));
   if (job == nullptr) return;
   if (waiting.second_pass) {
@@ -61,11 +62,20 @@ void Decider::NoteWaiting(const core::UnadmittedWorkload& waiting) {
   if (waiting_.NoteVerdict(*job, waiting)) to_sweep_.push_back(waiting.job->id);
 }
 
+// What keeps an entry in another partition keeps the jobs there that are equal to it, which were
+// parked with it.
+void Decider::NoteStandIn(const core::UnadmittedWorkload& waiting) {
+  const JobRecord& entry = *waiting.job;
+  if (NamesPartitions(entry) && waiting_.NoteVerdict(entry, waiting)) to_sweep_.push_back(entry.id);
+  if (!array_tasks_.Owns(entry.id)) return stand_ins_.Note(waiting);
+  if (waiting.reason == Reason::kWaitingForCapacity) waiting_.NoteWaitsForRoom(entry.cluster_queue);
+}
+
 // The verdict may have been forgotten by a wake since; then the class is looked at again anyway.
 bool Decider::Sweep() {
   if (to_sweep_.empty()) return false;
   const JobId queued = to_sweep_.front();
-  const JobPtr head = jobs_.Find(OwnerOf(queued));
+  const JobPtr head = IsStandIn(queued) ? waiting_.queues().Find(queued) : jobs_.Find(queued);
   to_sweep_.pop_front();
   if (head == nullptr) return true;
   if (const Verdict* verdict = waiting_.VerdictOf(*head); verdict != nullptr)
@@ -81,7 +91,7 @@ void Decider::ShowClass(JobId head, const Verdict& verdict) {
   std::vector<JobPtr> others;
   waiting_.queues().ForEachInClass(head, [&](const JobPtr& equal) {
     if (others.size() >= kSweepAtOnce) return;
-    if (IsStandIn(equal->id) && !array_tasks_.Owns(equal->id)) return;
+    if (IsStandIn(equal->id) && !array_tasks_.ShowsItsRecord(*equal)) return;
     const JobPtr job = jobs_.Find(OwnerOf(equal->id));
     if (!others.empty() && others.back() == job) return;
     if (job != nullptr && (job->reason != reason || job->message != message)) others.push_back(job);

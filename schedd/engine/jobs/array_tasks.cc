@@ -1,4 +1,5 @@
 // The life of a task: it is one index of a record; the record has a window of entries in the queue;
+// the slots of an entry's id (stand_ins.h) are divided among the partitions of the record;
 // a plan admits an entry; Admit makes a job of the lowest index, which is new (LiveJobs::Create),
 // or the record itself if no other index is left; Finish writes the record with what still waits.
 // The new rows, the rows of their attempts and the shorter record are of one transaction, so a
@@ -15,6 +16,9 @@
 
 #include "schedd/base/fault_points.h"
 #include "schedd/base/limits_slurm_arrays.h"
+#include "schedd/base/limits_slurm_gates.h"
+#include "schedd/base/name_list.h"
+#include "schedd/engine/jobs/partition_entries.h"
 #include "schedd/engine/jobs/stand_ins.h"
 #include "schedd/lifecycle/array_changes.h"
 #include "schedd/lifecycle/batch_gates.h"
@@ -34,10 +38,23 @@ bool SameInQueue(const JobRecord& a, const JobRecord& b) {
          a.local_queue == b.local_queue && a.placement == b.placement && StateOf(a) == StateOf(b);
 }
 
-// Its uid differs from the record's and from those of other slots, as every workload's does.
-JobPtr EntryOf(const JobRecord& record, std::size_t slot) {
-  auto entry = std::make_shared<JobRecord>(record);
+// How many entries a record may have in each of its partitions. The partition at place n of the
+// list has the slots from n times this number; the record's own those from 0.
+std::size_t SlotsEach(const JobRecord& record) {
+  const std::size_t places =
+      record.batch == nullptr ? 1 : NamesIn(record.batch->partitions).size() + 1;
+  return std::min(limits::kArrayWindow, kStandInSlots / places);
+}
+static_assert(kStandInSlots / (limits::kPartitionsOfJob + 1) > 0);
+
+std::size_t PlaceOf(const JobRecord& entry) { return SlotOf(entry.id) / SlotsEach(entry); }
+
+// `place` is the record as it is in the partition. The uid differs from the record's and from those
+// of other slots, as every workload's does.
+JobPtr EntryOf(const JobRecord& record, const JobRecord& place, std::size_t slot) {
+  auto entry = std::make_shared<JobRecord>(place);
   entry->id = StandInId(record.id, slot);
+  entry->uid = record.uid;
   entry->uid.lo ^= (slot + 1) * 0x9e3779b97f4a7c15ULL;
   entry->message.clear();
   return entry;
@@ -47,6 +64,7 @@ JobPtr EntryOf(const JobRecord& record, std::size_t slot) {
 
 void ArrayTasks::Reset() {
   windows_.clear();
+  several_.clear();
   changed_.clear();
   left_.clear();
 }
@@ -55,27 +73,57 @@ bool ArrayTasks::Owns(JobId entry) const {
   return IsStandIn(entry) && windows_.contains(OwnerOf(entry));
 }
 
+bool ArrayTasks::ShowsItsRecord(const JobRecord& entry) const {
+  return Owns(entry.id) && PlaceOf(entry) == 0;
+}
+
+// The window of a record that has started its last task, or has ended, goes at once.
 void ArrayTasks::Note(const JobPtr& job) {
-  if (const JobId array = ArrayIdOf(*job); array.value != 0) changed_.insert(array);
+  const JobId array = ArrayIdOf(*job);
+  if (array.value == 0) return;
+  changed_.insert(array);
+  const bool stands = IsArrayRecord(*job) && !IsTerminal(job->state);
+  if (!stands) Drop(job->id);
+  if (stands && NamesPartitions(*job)) {
+    several_.insert(job->id);
+  } else {
+    several_.erase(job->id);
+  }
 }
 
 void ArrayTasks::Enter(const JobPtr& job) { Note(job); }
 
-// The window of a record that has started its last task, or has ended, goes at once.
-void ArrayTasks::Change(const JobRecord&, const JobPtr& job) {
-  Note(job);
-  if (!IsArrayRecord(*job) || IsTerminal(job->state)) Drop(job->id);
+void ArrayTasks::Change(const JobRecord&, const JobPtr& job) { Note(job); }
+
+void ArrayTasks::Leave(JobId id) {
+  Drop(id);
+  several_.erase(id);
+}
+
+void ArrayTasks::Clear(Window* window) {
+  for (const auto& [slot, entry] : window->entries) waiting_.Remove(entry->id);
+  window->entries.clear();
 }
 
 void ArrayTasks::Drop(JobId record) {
-  const auto window = windows_.find(record);
-  if (window == windows_.end()) return;
-  for (const auto& [slot, entry] : window->second.entries) waiting_.Remove(entry->id);
-  windows_.erase(window);
+  const auto windows = windows_.find(record);
+  if (windows == windows_.end()) return;
+  for (auto& [place, window] : windows->second) Clear(&window);
+  windows_.erase(windows);
 }
 
 void ArrayTasks::Refill() {
   for (const JobId array : std::exchange(changed_, {})) RefillArray(array);
+}
+
+// The record as it may start tasks in its own partition and in the others that it names; none of
+// them preempts in another one than its own.
+std::vector<JobPtr> ArrayTasks::PlacesOf(const JobPtr& record) const {
+  std::vector<JobPtr> places;
+  if (record->state != JobState::kPending) return places;
+  if (NamesPartitions(*record)) places = PartitionEntriesOf(*record, *config_.view(), {});
+  if (changes::MayBeTried(*record)) places.insert(places.begin(), record);
+  return places;
 }
 
 // Records of one array share its limit; the one with the lowest id comes first.
@@ -83,12 +131,13 @@ void ArrayTasks::RefillArray(JobId array) {
   std::int64_t room = std::max<std::int64_t>(arrays_.Room(array), 0);
   const std::int32_t throttle = arrays_.ThrottleOf(array);
   for (const JobPtr& record : arrays_.Waiting(array)) {
-    const bool may = changes::MayBeTried(*record);
+    const std::vector<JobPtr> places = PlacesOf(record);
+    const bool may = !places.empty();
     const std::int64_t tasks = CountOf(BatchStateOf(*record).waiting_tasks);
-    const std::int64_t most = std::min(tasks, static_cast<std::int64_t>(limits::kArrayWindow));
+    const std::int64_t most = std::min(tasks, static_cast<std::int64_t>(SlotsEach(*record)));
     const std::int64_t wanted = may ? std::min(most, room) : 0;
     room -= std::min(room, may ? tasks : 0);
-    Fill(record, static_cast<std::size_t>(wanted));
+    Fill(*record, places, static_cast<std::size_t>(wanted));
     if (!may) continue;
     jobs_.PutSoft(
         record,
@@ -99,24 +148,40 @@ void ArrayTasks::RefillArray(JobId array) {
   }
 }
 
-void ArrayTasks::Fill(const JobPtr& record, std::size_t wanted) {
-  if (wanted == 0) return Drop(record->id);
-  Window& window = windows_[record->id];
-  if (window.of != nullptr && !SameInQueue(*window.of, *record)) {
-    for (const auto& [slot, entry] : window.entries) waiting_.Remove(entry->id);
-    window.entries.clear();
+// A partition that takes no tasks any more has no window.
+void ArrayTasks::Fill(const JobRecord& record, const std::vector<JobPtr>& places,
+                      std::size_t wanted) {
+  if (wanted == 0) return Drop(record.id);
+  Windows& windows = windows_[record.id];
+  Windows kept;
+  for (const JobPtr& place : places) {
+    const std::size_t number = place->id == record.id ? 0 : SlotOf(place->id);
+    kept[number] = std::move(windows[number]);
+    windows.erase(number);
   }
-  window.of = record;
-  while (window.entries.size() > wanted) {
-    const auto last = std::prev(window.entries.end());
+  for (auto& [number, window] : windows) Clear(&window);
+  windows = std::move(kept);
+  for (const JobPtr& place : places) {
+    const std::size_t number = place->id == record.id ? 0 : SlotOf(place->id);
+    FillWindow(record, place, wanted, &windows.at(number));
+  }
+}
+
+void ArrayTasks::FillWindow(const JobRecord& record, const JobPtr& place, std::size_t wanted,
+                            Window* window) {
+  if (window->of != nullptr && !SameInQueue(*window->of, *place)) Clear(window);
+  window->of = place;
+  while (window->entries.size() > wanted) {
+    const auto last = std::prev(window->entries.end());
     waiting_.Remove(last->second->id);
-    window.entries.erase(last);
+    window->entries.erase(last);
   }
-  for (std::size_t slot = 0; window.entries.size() < wanted; ++slot) {
-    if (window.entries.contains(slot)) continue;
-    const JobPtr entry = EntryOf(*record, slot);
+  const std::size_t number = place->id == record.id ? 0 : SlotOf(place->id);
+  for (std::size_t slot = number * SlotsEach(record); window->entries.size() < wanted; ++slot) {
+    if (window->entries.contains(slot)) continue;
+    const JobPtr entry = EntryOf(record, *place, slot);
     waiting_.Add(entry);
-    window.entries.emplace(slot, entry);
+    window->entries.emplace(slot, entry);
   }
 }
 
@@ -126,10 +191,11 @@ void ArrayTasks::CutHeads(std::vector<core::QueueHeads>* heads) const {
   for (core::QueueHeads& queue : *heads) {
     std::unordered_map<JobId, std::size_t> seen;
     for (std::size_t i = 0; i + 1 < queue.jobs.size(); ++i) {
-      if (!Owns(queue.jobs[i]->id)) continue;
-      const JobId record = OwnerOf(queue.jobs[i]->id);
-      const Window& window = windows_.at(record);
-      if (++seen[record] < window.entries.size() || window.entries.size() < limits::kArrayWindow)
+      const JobRecord& head = *queue.jobs[i];
+      if (!Owns(head.id)) continue;
+      const JobId record = OwnerOf(head.id);
+      const Window& window = windows_.at(record).at(PlaceOf(head));
+      if (++seen[record] < window.entries.size() || window.entries.size() < SlotsEach(head))
         continue;
       if (CountOf(BatchStateOf(*window.of).waiting_tasks) <=
           static_cast<std::int64_t>(window.entries.size()))
@@ -141,25 +207,40 @@ void ArrayTasks::CutHeads(std::vector<core::QueueHeads>* heads) const {
   }
 }
 
-// Refill and the cycle are of one step, so the record has as many tasks as its window has entries.
+// The record as it is in the partition of the entry. A queue other than at acceptance is stored
+// with the AdmissionState.
+JobPtr ArrayTasks::InPartitionOf(const JobPtr& record, const JobRecord& entry) const {
+  if (PlaceOf(entry) == 0) return record;
+  auto moved = std::make_shared<JobRecord>(*record);
+  moved->local_queue = entry.local_queue;
+  moved->cluster_queue = entry.cluster_queue;
+  moved->batch_state = entry.batch_state;
+  ChangeState(moved.get(), [](AdmissionState*) {});
+  return moved;
+}
+
+// Refill and the cycle are of one step, so the record has as many tasks as each of its windows has
+// entries; all windows together may have more.
 void ArrayTasks::Admit(const core::PlannedAdmission& admit) {
   const JobId owner = OwnerOf(admit.job->id);
-  windows_.at(owner).entries.erase(SlotOf(admit.job->id));
   const JobPtr record = jobs_.Find(owner);
-  MUSTER_CHECK(record != nullptr);
-  TaskRanges& left =
-      left_.try_emplace(owner, BatchStateOf(*record).waiting_tasks).first->second;
+  const auto windows = windows_.find(owner);
+  if (windows != windows_.end())
+    windows->second.at(PlaceOf(*admit.job)).entries.erase(SlotOf(admit.job->id));
+  if (windows == windows_.end() || arrays_.Room(ArrayIdOf(*record)) <= 0)
+    return waiting_.NoteReleased(admit.admission->cluster_queue);
+  TaskRanges& left = left_.try_emplace(owner, BatchStateOf(*record).waiting_tasks).first->second;
   const std::int32_t index = TakeFirst(&left);
   if (MUSTER_PLANTED(array_task_lost) && CountOf(left) > 1) (void)TakeFirst(&left);
+  const JobPtr there = InPartitionOf(record, *admit.job);
   if (left.empty()) {
     left_.erase(owner);
-    const JobPtr last =
-        jobs_.Put(record, changes::LastTask(*record, index), "ArrayTaskStarted");
+    const JobPtr last = jobs_.Put(record, changes::LastTask(*there, index), "ArrayTaskStarted");
     commits_.tx().respecified.insert(owner);
     return attempts_.Admit(last, admit);
   }
   const changes::NewRecord made{ids_.Next(), Uid::Make(context_.random), commits_.NextSeq()};
-  const JobPtr task = changes::TaskOf(*record, made, index);
+  const JobPtr task = changes::TaskOf(*there, made, index);
   jobs_.Create(task);
   attempts_.Admit(task, admit);
 }
@@ -171,13 +252,15 @@ void ArrayTasks::Finish() {
   }
 }
 
+// An edit may have opened another partition to a record without a window.
 void ArrayTasks::Resync() {
   std::vector<JobId> records;
-  for (const auto& [record, window] : windows_) {
-    records.push_back(record);
-    Note(window.of);
+  for (const auto& [record, windows] : windows_) records.push_back(record);
+  records.insert(records.end(), several_.begin(), several_.end());
+  for (const JobId id : records) {
+    Drop(id);
+    if (const JobPtr record = jobs_.Find(id); record != nullptr) Note(record);
   }
-  for (const JobId record : records) Drop(record);
 }
 
 JobPtr ArrayTasks::Divide(const JobPtr& record, TaskRanges chosen) {

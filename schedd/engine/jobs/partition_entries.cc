@@ -2,9 +2,9 @@
 // about it happens to the job, which then is in that partition (Attempts::InPartitionOf).
 #include "schedd/engine/jobs/partition_entries.h"
 
-#include <algorithm>
 #include <string_view>
 
+#include "schedd/base/name_list.h"
 #include "schedd/engine/jobs/stand_ins.h"
 #include "schedd/lifecycle/batch_gates.h"
 #include "schedd/lifecycle/job_changes.h"
@@ -31,9 +31,11 @@ JobPtr EntryIn(const JobRecord& job, const LocalQueue& queue, std::size_t slot, 
 
 }  // namespace
 
-bool HasPartitions(const JobRecord& job) {
-  return job.batch != nullptr && !job.batch->partitions.empty() && !IsArrayRecord(job);
+bool NamesPartitions(const JobRecord& job) {
+  return job.batch != nullptr && !job.batch->partitions.empty();
 }
+
+bool HasPartitions(const JobRecord& job) { return NamesPartitions(job) && !IsArrayRecord(job); }
 
 // Slots count from 1 in the order of the list; slot 0 is the slice of an elastic job.
 std::vector<JobPtr> PartitionEntriesOf(const JobRecord& job, const ConfigView& config,
@@ -41,17 +43,16 @@ std::vector<JobPtr> PartitionEntriesOf(const JobRecord& job, const ConfigView& c
   std::vector<JobPtr> entries;
   if (job.state != JobState::kPending) return entries;
   std::set<std::string> fed;
-  if (changes::MayQueue(job)) fed.insert(job.cluster_queue);
-  std::string_view rest = job.batch->partitions;
-  for (std::size_t slot = 1; !rest.empty(); ++slot) {
-    const std::string name(rest.substr(0, rest.find(',')));
-    rest.remove_prefix(std::min(rest.size(), name.size() + 1));
-    const auto found = config.local_queues.find({job.ns, name});
+  if (changes::MayBeTried(job)) fed.insert(job.cluster_queue);
+  std::size_t slot = 0;
+  for (const std::string_view name : NamesIn(job.batch->partitions)) {
+    ++slot;
+    const auto found = config.local_queues.find({job.ns, std::string(name)});
     if (name == job.local_queue || found == config.local_queues.end()) continue;
     const LocalQueue& queue = found->second;
     if (queue.partition.state != PartitionProperties::State::kUp) continue;
     JobPtr entry = EntryIn(job, queue, slot, open_gates.contains(slot));
-    if (changes::MayQueue(*entry) && fed.insert(queue.cluster_queue).second)
+    if (changes::MayBeTried(*entry) && fed.insert(queue.cluster_queue).second)
       entries.push_back(std::move(entry));
   }
   return entries;

@@ -1,6 +1,5 @@
 // Partition entries: the queue entries of a batch script that may start in any of several
-// partitions
-// (`-p a,b`, rule B29), beside its own in the partition of its record. Pure.
+// partitions (`-p a,b`, rule B29), beside its own in the partition of its record. Pure.
 #pragma once
 
 #include <set>
@@ -11,12 +10,14 @@
 
 namespace muster {
 
-/// True for a batch script that named several partitions, unless it is the record of an array: the
-/// tasks of an array start in its own partition.
+/// True for a batch script that named several partitions.
+bool NamesPartitions(const JobRecord& job);
+/// The same, unless it is the record of an array: for its tasks ArrayTasks has entries.
 bool HasPartitions(const JobRecord& job);
 /// One entry for each further partition that could start the waiting job by its state and limits
 /// and that feeds another ClusterQueue than those before it; none for a job that does not wait.
-/// `open_gates`: the slots of entries that may preempt.
+/// Their slots (SlotOf) are the places in the list, from 1. Of an array's record: that record, as
+/// it is in each of them. `open_gates`: the slots of entries that may preempt.
 std::vector<JobPtr> PartitionEntriesOf(const JobRecord& job, const ConfigView& config,
                                        const std::set<std::size_t>& open_gates);
 

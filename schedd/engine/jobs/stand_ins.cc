@@ -17,7 +17,7 @@
 namespace muster {
 namespace {
 
-constexpr std::int64_t kSlots = 128;
+constexpr std::int64_t kSlots = kStandInSlots;
 static_assert(limits::kConcurrentFlavors < kSlots);
 static_assert(limits::kArrayWindow <= kSlots);
 static_assert(limits::kPartitionsOfJob < kSlots);

@@ -17,9 +17,11 @@
 
 namespace muster {
 
+/// A job has stand-ins with slots 0 to kStandInSlots - 1.
+inline constexpr std::size_t kStandInSlots = 128;
 /// The id of one of the job's stand-ins. It is negative, so it is never the id of a job, and it is
 /// always the same for a job and slot. `slot`: 0 is the slice, n the variant of the n-th flavor or
-/// the entry in the n-th partition; of an array, its place in the window (limits::kArrayWindow).
+/// the entry in the n-th partition; of an array, its place in the windows of its partitions.
 JobId StandInId(JobId job, std::size_t slot);
 /// True for ids that StandInId makes.
 inline bool IsStandIn(JobId id) { return id.value < 0; }

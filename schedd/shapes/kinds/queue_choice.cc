@@ -3,6 +3,8 @@
 // field of the request with a batch script.
 #include "schedd/shapes/kinds/queue_choice.h"
 
+#include "schedd/base/name_list.h"
+
 namespace muster::shapes {
 namespace {
 
@@ -51,17 +53,13 @@ std::string DefaultQueue(const ConfigView& config, const std::string& ns) {
 // "a,b": the first in which the job could run now, else the first. A name that leads nowhere is
 // returned as the answer, for its refusal.
 std::string OneOfQueues(const ConfigView& config, const std::string& ns, const ParsedJob& job) {
-  std::string_view rest = job.queue;
   std::string first, chosen;
-  while (true) {
-    const std::size_t comma = rest.find(',');
-    const std::string name(rest.substr(0, comma));
+  for (const std::string_view one : NamesIn(job.queue)) {
+    const std::string name(one);
     const auto queue = config.local_queues.find({ns, name});
     if (queue == config.local_queues.end()) return name;
     if (first.empty()) first = name;
     if (chosen.empty() && CouldRunIn(queue->second, job)) chosen = name;
-    if (comma == std::string_view::npos) break;
-    rest.remove_prefix(comma + 1);
   }
   return chosen.empty() ? first : chosen;
 }

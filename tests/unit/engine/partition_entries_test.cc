@@ -117,6 +117,28 @@ TEST_F(PartitionEntriesTest, AnUpdateOfThePartition_LeavesOneAlone) {
   EXPECT_EQ(QueueOf(id), "other");
 }
 
+// One cycle admits the job in both partitions; what it does not take there is for the next one.
+TEST_F(PartitionEntriesTest, BothComeUpAtOnce_TheOneThatItDoesNotTakeIsFreeForOthers) {
+  const auto down = [](const ObjectChange& queue) {
+    return WithAnnotation(queue, "muster.io/partition-state", "down");
+  };
+  Apply({down(LocalQueueObject("a", "cqa")), down(LocalQueueObject("b", "cqb"))});
+  const JobId id = Submit("job", "a", "a,b");
+  const JobId other = Submit("other", "b", "");
+  Apply({LocalQueueObject("a", "cqa"), LocalQueueObject("b", "cqb")});
+  EXPECT_TRUE(Runs(id));
+  EXPECT_EQ(QueueOf(id), "a");
+  EXPECT_TRUE(Runs(other));
+}
+
+TEST_F(PartitionEntriesTest, AJobThatIsParkedWithAnEntry_GetsTheEntrysReason) {
+  Submit("fills", "b", "");
+  Submit("fills-a", "a", "");
+  Submit("job", "a", "a,b");
+  const JobId other = Submit("other", "b", "");
+  EXPECT_EQ(world.Job(other)->reason, Reason::kWaitingForQuota);
+}
+
 TEST_F(PartitionEntriesTest, ItPreemptsInOnePartitionAtATime) {
   const JobId in_a = Submit("low-a", "a", "");
   const JobId in_b = Submit("low-b", "b", "");
