@@ -238,6 +238,7 @@ void AddAdmin(Table& table) {
   table.Add("GET /v1/audit", 0, Run::kPool, ListAudit);
   table.Add("GET /v1/quotas", 0, Run::kPool, ListQuotas);
   table.Add("POST /v1/quotas", kOptions, Run::kPool, EditQuota);
+  table.Add("GET /v1/clusterqueues/{name}/order", 0, Run::kPool, QueueOrder);
   table.Add("POST /v1/memberclusters", kManifest, Run::kPool, AddCluster);
   table.Add("DELETE /v1/memberclusters/{name}", kOptions, Run::kPool, RemoveCluster);
   table.Add("GET /v1/memberclusters/{name}/facts", 0, Run::kPool, ClusterFacts);

@@ -1,43 +1,10 @@
-// The stories of the views of queues, members, placements, submission, history, simulation and audit, in Debian's
-// Chromium. Arguments and variables are those of stories.mjs; the world is that of test_fleet_page.py.
-import { createRequire } from "node:module";
-import { mkdirSync } from "node:fs";
+// The stories of the views of queues, members, placements, submission, history, simulation and audit, against the
+// world of test_fleet_page.py (harness.mjs).
 import assert from "node:assert/strict";
+import { api, base, becomes, fits, forgiveRefusals, readsWell, run, until, visit } from "./harness.mjs";
 
-const base = process.argv[2];
-const require = createRequire(`${process.env.MUSTER_WEB}/package.json`);
-const { chromium } = require("playwright-core");
-const axe = require.resolve("axe-core/axe.min.js");
-const screens = process.env.SCREENS ?? "";
-const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox"] });
-const complaints = [];
 const gpu = "nvidia.com/gpu";
-
-async function visit(path, options = {}) {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
-  const page = await context.newPage();
-  page.setDefaultTimeout(20_000);
-  page.on("console", (message) => complaints.push(`${path}: ${message.type()} ${message.text()}`));
-  page.on("pageerror", (error) => complaints.push(`${path}: ${error.message}`));
-  page.on("dialog", (dialog) => complaints.push(`${path}: a dialog says ${dialog.message()}`));
-  await page.goto(base + path);
-  return page;
-}
-const api = async (method, path, body) => {
-  const answer = await fetch(base + path, { method, headers: { "Content-Type": "application/json" }, ...(body ? { body: JSON.stringify(body) } : {}) });
-  assert.ok(answer.ok, `${method} ${path}: ${answer.status}`);
-  return answer.json();
-};
 const nominal = async () => (await api("GET", "/v1/quotas?clusterQueue=team-vision")).items.find((one) => one.resource === gpu).nominal;
-// The browser itself writes to the console that a call was refused.
-const forgiveRefusals = () => complaints.splice(0, complaints.length, ...complaints.filter((one) => !/status of 4\d\d/.test(one)));
-async function until(what, check) {
-  for (let left = 150; left > 0; --left) {
-    if (await check()) return;
-    await new Promise((done) => setTimeout(done, 200));
-  }
-  assert.fail(`did not come: ${what}`);
-}
 
 const stories = {
   async "home tells what is mine, what needs me and what changed"() {
@@ -185,8 +152,7 @@ const stories = {
   },
   async "what a tenant may not do is hidden, and refused with verb, resource and namespace"() {
     const page = await visit("/ui/me");
-    await page.evaluate((token) => sessionStorage.setItem("muster.token", token), process.env.BOBS_TOKEN);
-    await page.reload();
+    await becomes(page, process.env.BOBS_TOKEN);
     await page.getByText("You are bob").waitFor();
     await until("the menu is short", async () => (await page.getByRole("navigation").getByRole("link", { name: "Audit" }).count()) === 0);
     await page.goto(`${base}/ui/members/west`);
@@ -256,34 +222,10 @@ const stories = {
     forgiveRefusals();
   },
   async "nothing is wrong for those who read with other means"() {
-    // The policy of the page refuses the script of axe, so it is off for this story alone.
-    for (const colorScheme of ["light", "dark"]) {
-      for (const [path, act] of looks) {
-        const page = await visit(path, { bypassCSP: true, colorScheme });
-        await page.locator("main h1").waitFor();
-        await page.waitForTimeout(900);
-        if (act) await act(page);
-        await page.addScriptTag({ path: axe });
-        const found = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
-        assert.deepEqual(found.violations.map((one) => `${one.id}: ${one.nodes.map((node) => node.html.slice(0, 200)).join(" | ")}`), [], `${path} in ${colorScheme}`);
-        await page.context().close();
-      }
-    }
+    await readsWell(looks);
   },
   async "every view fits its window"() {
-    if (screens !== "") mkdirSync(screens, { recursive: true });
-    for (const [path, act, name] of looks) {
-      for (const width of [360, 1280, 1920]) {
-        const page = await visit(path, { viewport: { width, height: width === 360 ? 740 : 900 }, colorScheme: width === 1920 ? "dark" : "light" });
-        await page.locator("main h1").waitFor();
-        await page.waitForTimeout(900);
-        if (act) await act(page);
-        const wide = await page.evaluate(() => document.documentElement.scrollWidth);
-        assert.ok(wide <= width, `${path} is ${wide} pixels wide in a window of ${width}`);
-        if (screens !== "") await page.screenshot({ path: `${screens}/${name}-${width}.png` });
-        await page.context().close();
-      }
-    }
+    await fits(looks);
   },
 };
 
@@ -307,7 +249,6 @@ const drain = async (page) => {
   await page.getByRole("button", { name: "Drain …" }).click();
   await page.getByText(/None: all/).waitFor();
 };
-// What is looked at: its address, what is done there first, and the name of its picture.
 const looks = [
   ["/ui/home", null, "home"],
   ["/ui/queues", null, "queues"],
@@ -324,21 +265,4 @@ const looks = [
   [`/ui/simulate?span=24h&set=${encodeURIComponent(`clusterqueue/team-vision:standard/${gpu}=1\nclusterqueue/team-vision:standard/${gpu}.borrowingLimit=1`)}`, play, "simulate"],
 ];
 
-let failed = 0;
-const only = process.env.STORY ?? "";
-for (const [name, story] of Object.entries(stories)) {
-  if (!name.includes(only)) continue;
-  const from = Date.now();
-  complaints.length = 0;
-  try {
-    await story();
-    assert.deepEqual(complaints, []);
-    console.log(`ok   ${name} (${Date.now() - from} ms)`);
-  } catch (error) {
-    ++failed;
-    console.log(`FAIL ${name}: ${error.message}`);
-  }
-  for (const context of browser.contexts()) await context.close();
-}
-await browser.close();
-process.exit(failed === 0 ? 0 : 1);
+await run(stories);
