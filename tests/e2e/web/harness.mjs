@@ -51,6 +51,60 @@ export async function becomes(page, token) {
   await page.reload();
 }
 
+const cores = ["<script>owned()</script>", "<img src=x onerror=owned()>", "<svg onload=owned()>", "javascript:owned()", "\"><iframe srcdoc='<script>parent.owned()</script>'>",
+  "'-owned()-'", "${owned()}", "{{owned()}}", "</style><script>owned()</script>", "<a href=javascript:owned()>x</a>", "<math><mtext></form><form><mglyph><style></math><img src onerror=owned()>",
+  "\u202egnp.exe", "\u0000<b>", "\u001b]0;owned\u0007", "__proto__", "constructor", "<template><script>owned()</script></template>", "<body onpageshow=owned()>", "\\u003cscript\\u003eowned()", "&lt;script&gt;owned()"];
+// Words that the page compares with, and times.
+const kept = /^\d{4}-\d\d-\d\dT|^(Held|Pending|Admitted|Running|Succeeded|Failed|Cancelled|True|False|Unknown|Job\w+)$/;
+
+/** Each view with a hostile string in place of each text of each answer: all stay text. The number of the strings. */
+export async function showsTexts(paths) {
+  let used = 0;
+  const next = () => `${cores[used % cores.length]}${"<".repeat(used % 7)}${used++}`;
+  const spoilt = (value) => {
+    if (typeof value === "string") return kept.test(value) ? value : next();
+    if (Array.isArray(value)) return value.map(spoilt);
+    if (value === null || typeof value !== "object") return value;
+    return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, key === "next_page_token" || key === "continue" ? "" : spoilt(one)]));
+  };
+  const answer = async (route) => {
+    const url = route.request().url();
+    if (url.includes("/v1/events")) return route.continue();
+    if (url.includes("/logs")) return route.fulfill({ contentType: "text/plain", body: Array.from({ length: 300 }, next).join("\n") });
+    const came = await route.fetch();
+    // What the caller may do is no text.
+    if (url.includes("accessreviews") || !came.headers()["content-type"]?.includes("json")) return route.fulfill({ response: came });
+    const json = await came.json();
+    // One row for each of many strings.
+    if (json.items?.[0]?.namespace && /\/v1\/jobs\?/.test(url)) {
+      json.items = Array.from({ length: 150 }, (_, index) => ({ ...json.items[index % json.items.length], id: index + 1 }));
+      json.total = 150;
+    }
+    await route.fulfill({ status: came.status(), json: spoilt(json) });
+  };
+  const harmless = async (page, path) => {
+    assert.equal(await page.locator("main img, main script, main iframe, main form[action], main svg:not(.bar svg, .chart svg), main style, main object").count(), 0, path);
+    for (const link of await page.locator("a").evaluateAll((all) => all.map((one) => one.href))) assert.ok(link.startsWith(`${base}/ui`), `${path}: ${link}`);
+  };
+  for (const path of paths) {
+    const page = await visit("/ui/nowhere");
+    await page.exposeFunction("owned", () => complaints.push(`${path}: owned`));
+    await page.route(/\/(v1|apis)\//, answer);
+    await page.goto(base + path);
+    await page.locator("main h1").waitFor();
+    await page.waitForTimeout(1_500);
+    await harmless(page, path);
+    for (const name of ["Difference", "As sent to its member", "Drain …", /^Edit /, "As a table"]) {
+      const button = page.getByRole("button", { name }).first();
+      if ((await button.count()) > 0 && (await page.getByRole("dialog").count()) === 0) await button.click();
+    }
+    await page.waitForTimeout(300);
+    await harmless(page, path);
+    await page.context().close();
+  }
+  return used;
+}
+
 /** What is looked at: its address, what is done there first, and the name of its picture. */
 async function each(looks, options, look) {
   for (const [path, act, name] of looks) {

@@ -1,7 +1,7 @@
 // The stories of the views of queues, members, placements, submission, history, simulation and audit, against the
 // world of test_fleet_page.py (harness.mjs).
 import assert from "node:assert/strict";
-import { api, base, becomes, fits, forgiveRefusals, readsWell, run, until, visit } from "./harness.mjs";
+import { api, base, becomes, fits, forgiveRefusals, readsWell, run, showsTexts, until, visit } from "./harness.mjs";
 
 const gpu = "nvidia.com/gpu";
 const nominal = async () => (await api("GET", "/v1/quotas?clusterQueue=team-vision")).items.find((one) => one.resource === gpu).nominal;
@@ -209,6 +209,22 @@ const stories = {
     await page.waitForTimeout(500);
     assert.equal(await page.evaluate(() => globalThis.__hit), undefined);
     assert.ok((await page.locator("main").textContent()).includes("<"), "they are shown as text");
+  },
+  async "a hostile text in any field of a manifest is shown as text"() {
+    const accepted = JSON.parse(process.env.ACCEPTED ?? "[]");
+    assert.ok(accepted.length > 40, `${accepted.length} accepted`);
+    const page = await visit("/ui/jobs");
+    for (const id of accepted.filter((_, i) => i % 7 === 0)) {
+      await page.goto(`${base}/ui/jobs/${id}`);
+      await page.getByRole("button", { name: "As submitted" }).click();
+      await page.locator("pre.code").waitFor();
+      assert.deepEqual(await page.evaluate(() => [globalThis.__hit, document.querySelectorAll("main :is(script, iframe, object, embed, img, [onerror], [onload], [onclick], a[href^=javascript])").length]), [undefined, 0], `job ${id}`);
+    }
+  },
+  async "hostile strings in every text of every answer stay texts in every other view"() {
+    const used = await showsTexts(looks.filter(([, act]) => act === null).map(([path]) => path));
+    assert.ok(used >= 2_000, `${used} strings`);
+    forgiveRefusals();
   },
   async "texts in addresses and fields stay texts"() {
     const bad = '"><img src=x onerror=globalThis.__hit=1>';

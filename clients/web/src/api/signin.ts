@@ -156,8 +156,9 @@ export function keepSignedIn(): void {
   };
   effect(() => {
     clearTimeout(timer);
+    const now = token.value;
     const renewal = JSON.parse(sessionStorage.getItem(renewalKey) ?? "null") as Renewal | null;
-    if (!renewal || renewal.of !== token.value) return;
+    if (!renewal || renewal.of !== now) return;
     const { exp, iat } = claimsOf(renewal.of);
     if (exp === undefined) return;
     const life = (exp - (iat ?? exp)) * 1_000;
