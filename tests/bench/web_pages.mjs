@@ -49,13 +49,14 @@ async function send() {
 
 // --- pages: {"do": "open"} or {"do": "close"} -> what was asked since the last line.
 // A part of a view is read when it opens and again after events, as src/live/data.ts does it.
-const shareOfTime = Number(process.env.SHARE_OF_TIME ?? 25);
+const without = process.env.WITHOUT ?? "";
+const shareOfTime = Number(process.env.SHARE_OF_TIME ?? 50);
 const day = () => encodeURIComponent(new Date(Math.floor((Date.now() - 86_400_000) / 60_000) * 60_000).toISOString());
 const jobFields = "id,name,displayName,namespace,user,kind,state,queue,stopping,reason,message,cluster,submitTime,startTime,endTime";
 const views = [
-  ...Array(4).fill(() => [{ path: () => `/v1/jobs?since=${day()}&sort=-id&fields=${jobFields}&offset=0&limit=150`, gap: 2_000 }]),
-  () => [{ path: () => `/v1/jobs?since=${day()}&search=change&sort=name&fields=${jobFields}&offset=0&limit=150`, gap: 2_000 }, { path: () => `/v1/jobcounts?since=${day()}&search=change&by=state`, gap: 3_000 }],
-  () => [{ path: () => `/v1/jobs?since=${day()}&state=Running&sort=-id&fields=${jobFields}&offset=0&limit=150`, gap: 2_000 }],
+  ...Array(4).fill(() => [{ path: () => `/v1/jobs?since=${day()}&sort=-id&fields=${jobFields}&offset=0&limit=150`, gap: 3_000 }]),
+  () => [{ path: () => `/v1/jobs?since=${day()}&search=change&sort=name&fields=${jobFields}&offset=0&limit=150`, gap: 3_000 }, { path: () => `/v1/jobcounts?since=${day()}&search=change&by=state`, gap: 5_000 }],
+  () => [{ path: () => `/v1/jobs?since=${day()}&state=Running&sort=-id&fields=${jobFields}&offset=0&limit=150`, gap: 3_000 }],
   ...Array(2).fill((n) => {
     const id = 100 + n;
     const own = (event) => event.job === id;
@@ -63,7 +64,7 @@ const views = [
       { path: () => `/v1/jobs/${id}/pods`, on: own, gap: 2_000 }];
   }),
   () => [{ path: () => "/v1/quotas", gap: 2_000 }, { path: () => "/apis/kueue.x-k8s.io/v1beta1/clusterqueues", gap: 2_000 }, { path: () => "/apis/kueue.x-k8s.io/v1beta1/cohorts", gap: 2_000 }],
-  () => [{ path: () => `/v1/jobs?user=root&since=${day()}&limit=2000&fields=id,name,displayName,namespace,queue,state,reason,message,submitTime,admitTime,startTime,endTime`, gap: 2_000 }],
+  () => [{ path: () => `/v1/jobs?user=root&since=${day()}&sort=-id&limit=2000&fields=id,name,displayName,namespace,queue,state,reason,message,submitTime,admitTime,startTime,endTime`, gap: 4_000 }],
 ];
 
 class Page {
@@ -74,6 +75,7 @@ class Page {
     this.parts = views[number % views.length](number).map((one) => ({ ...one, last: 0, took: 0, timer: null, busy: false, wanted: false }));
   }
   start() {
+    if (without === "requests") this.parts = [];
     for (const one of this.parts) void this.read(one);
     this.stream = http.get({ host: address.hostname, port: address.port, path: "/v1/events" }, (answer) => {
       let rest = "";

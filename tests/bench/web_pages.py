@@ -107,7 +107,8 @@ def open_pages(server, options, sent):
         with_pages = stretch % 2 == 1
         if with_pages:
             pages.ask(do="open")
-            tabs.ask(do="open", paths=["/ui/jobs", "/ui/queues/team"])
+            if options.without != "tabs":
+                tabs.ask(do="open", paths=["/ui/jobs", "/ui/queues/team"])
             time.sleep(5)
         cpu = cpu_seconds(server.process.pid)
         done = sender.ask(seconds=options.seconds, rate=options.rate, **{"from": sent})
@@ -159,8 +160,10 @@ def main():
     for name, value in (("jobs", 100_000), ("pages", 50), ("rate", 200), ("seconds", 20), ("rounds", 3), ("runs", 5), ("memory", 360)):
         words.add_argument(f"--{name}", type=int, default=value)
     words.add_argument("--only", choices=["first", "pages", "memory"])
+    words.add_argument("--without", choices=["tabs", "requests"], default="", help="pages: no tabs, or clients that only follow events, to find what costs")
     words.add_argument("--ended", action="store_true", help="the jobs have ended instead of waiting")
     options = words.parse_args()
+    os.environ["WITHOUT"] = options.without
     web = subprocess.run([f"{SOURCE}/scripts/web_tools.sh"], check=True, capture_output=True, text=True).stdout.strip()
     os.environ["MUSTER_WEB"] = web
     server = Server(["--simulated-cluster", f"sim,cpu=1000,memory=1000Ti,run-time-ms={1 if options.ended else 1_000_000_000}"]).start()

@@ -24,7 +24,7 @@ class MembersPage(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.web = subprocess.run([f"{SOURCE}/scripts/web_tools.sh"], check=True, capture_output=True, text=True).stdout.strip()
-        bed = Bed("--clusters", "2", "--nodes", "4", "--operators=false")
+        bed = Bed("--clusters", "2", "--nodes", "4")
         cls.addClassCleanup(bed.close)
         cls.fleet = Fleet(bed, ["member-1", "member-2"])
         cls.addClassCleanup(cls.fleet.close)

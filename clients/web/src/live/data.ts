@@ -19,7 +19,7 @@ export interface DataSource<T> extends Signal<Data<T>> {
 }
 
 // At most one part in so many of the time is spent on reading one thing again.
-const shareOfTime = 25;
+const shareOfTime = 50;
 
 interface Options {
   /** Whether an event makes the data old; every event if absent. */
