@@ -92,7 +92,7 @@ export async function showsTexts(paths) {
     await page.route(/\/(v1|apis)\//, answer);
     await page.goto(base + path);
     await page.locator("main h1").waitFor();
-    await page.waitForTimeout(1_500);
+    await page.waitForTimeout(1_000);
     await harmless(page, path);
     for (const name of ["Difference", "As sent to its member", "Drain …", /^Edit /, "As a table"]) {
       const button = page.getByRole("button", { name }).first();

@@ -135,7 +135,12 @@ const stories = {
     await page.getByRole("alert").getByText(/none/).waitFor();
     await change.fill(`clusterqueue/team-vision:standard/${gpu}=1\nclusterqueue/team-vision:standard/${gpu}.borrowingLimit=1`);
     await page.getByRole("button", { name: "Play" }).click();
-    await page.getByText(/With the change jobs that start wait .*; 1 never start instead of 0/).waitFor();
+    const outcome = page.getByText(/With the change jobs that start wait .*; \d+ never start instead of \d+/);
+    await outcome.waitFor();
+    const [, changed, asIs] = /(\d+) never start instead of (\d+)/.exec(await outcome.textContent());
+    // The gang that runs does not fit any more, and those that wait behind it are played too.
+    assert.ok(Number(changed) > Number(asIs), `${changed} and ${asIs}`);
+    await page.getByText(/of them have not started and run as long as others/).waitFor();
     const name = await page.getByRole("img", { name: /gpu held/ }).getAttribute("aria-label");
     assert.match(name, /as it is: at most 1\d.*with the change: at most 2/, name);
     forgiveRefusals();

@@ -110,7 +110,8 @@ function Mines(props: { user: string }) {
   return (
     <Loaded data={jobs.value} again={jobs.again}>
       {({ items, more }) => {
-        const open = items.filter((job) => job.endTime === null);
+        // What runs first, then what waits, then what is held; of each the newest first.
+        const open = ["Running", "Admitted", "Pending", "Held"].flatMap((state) => items.filter((job) => job.endTime === null && job.state === state));
         const changes = changesSince(items, Date.now() - dayMs);
         const count = (what: Change["what"]) => changes.filter((one) => one.what === what).length;
         const failed = count("failed");
