@@ -160,6 +160,9 @@ struct LogQuery {
   std::string container;    // "": the pod's first container
   std::int64_t offset = 0;  // bytes from the start; negative: from the end
   std::size_t max_bytes = 1 << 20;
+  // When it was printed, RFC 3339, and a space before each line, where the member knows it. Offsets
+  // are those of chunks that were read with the same value of this.
+  bool timestamps = false;
 };
 
 struct LogChunk {

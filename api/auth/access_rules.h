@@ -102,6 +102,7 @@ inline constexpr AccessRule kAccessRules[] = {
     {"GET /v1/audit", Verb::kList, "muster.io/audit"},
     {"GET /v1/quotas", Verb::kGet, "kueue.x-k8s.io/clusterqueues"},
     {"POST /v1/quotas", Verb::kUpdate, "kueue.x-k8s.io/clusterqueues"},
+    {"GET /v1/clusterqueues/{name}/order", Verb::kGet, "kueue.x-k8s.io/clusterqueues"},
     {"POST /v1/memberclusters", Verb::kCreate, "cluster.kubernetes-fleet.io/memberclusters"},
     {"DELETE /v1/memberclusters/{name}", Verb::kDelete,
      "cluster.kubernetes-fleet.io/memberclusters"},

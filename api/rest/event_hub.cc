@@ -11,6 +11,7 @@
 #include "api/service/ask_again.h"
 #include "api/service/views.h"
 #include "schedd/base/limits.h"
+#include "schedd/base/time.h"
 
 namespace muster::rest {
 namespace {
@@ -18,6 +19,9 @@ namespace {
 // About 150 KB: less than the backlog that a stream may have.
 constexpr std::size_t kPageEvents = 500;
 constexpr std::size_t kMeanwhileBatches = 64;
+// An event after a quiet while is sent at once. Of a stream of them so much is sent together: each
+// follower costs a system call and a wake-up for each batch.
+constexpr std::int64_t kGatherMs = 100;
 constexpr std::int64_t kTickMs = 1000;
 // A comment line every 15 s: below the usual idle time-outs of proxies.
 constexpr int kHeartbeatTicks = 15;
@@ -62,15 +66,20 @@ void EventHub::Follow(auth::Principal who, std::int64_t since, std::shared_ptr<S
 void EventHub::Publish(const std::vector<Event>& events) {
   if (following_.load() == 0 || events.empty()) return;
   workers_->PostWriter([this, copy = std::make_shared<const std::vector<Event>>(events)] {
-    auto batch = std::make_shared<std::vector<Line>>();
-    batch->reserve(copy->size());
-    for (const Event& event : *copy) batch->push_back(LineOf(event));
-    OnBatch(batch);
+    for (const Event& event : *copy) gathered_.push_back(LineOf(event));
+    if (flush_due_) return;
+    const std::int64_t since = (Workers::NowNs() - flushed_at_ns_) / kNanosPerMilli;
+    if (since >= kGatherMs) return Flush();
+    flush_due_ = true;
+    workers_->After(kGatherMs - since, [this] { Flush(); });
   });
 }
 
 // Each batch is formatted once for all followers.
-void EventHub::OnBatch(const Batch& batch) {
+void EventHub::Flush() {
+  flush_due_ = false;
+  flushed_at_ns_ = Workers::NowNs();
+  const Batch batch = std::make_shared<const std::vector<Line>>(std::exchange(gathered_, {}));
   for (const FollowerPtr& follower : followers_) {
     if (follower->live) {
       Deliver(*follower, *batch);

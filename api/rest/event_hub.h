@@ -65,7 +65,8 @@ class EventHub {
   void ReadPage(const FollowerPtr& follower);
   void TakePage(const FollowerPtr& follower, const Result<api::EventPage>& page);
   void Deliver(Follower& follower, const std::vector<Line>& lines);
-  void OnBatch(const Batch& batch);
+  /// Sends what has gathered to all followers.
+  void Flush();
   /// Runs once a second while there are followers.
   void Tick();
   /// Ends the streams whose callers may not follow any more.
@@ -77,6 +78,9 @@ class EventHub {
   Workers* workers_ = nullptr;
   std::atomic<int> following_{0};  // number of followers; Publish copies nothing while it is 0
   std::list<FollowerPtr> followers_;
+  std::vector<Line> gathered_;      // published, and not sent yet
+  std::int64_t flushed_at_ns_ = 0;  // when something was sent last
+  bool flush_due_ = false;
   bool ticking_ = false;
   int ticks_ = 0;
 };

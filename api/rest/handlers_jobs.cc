@@ -148,12 +148,6 @@ Result<api::JobPage> AccountedJobs(ApiContext& api, const Caller& who, const Que
                               static_cast<std::size_t>(*limit));
 }
 
-// A list that is searched or ordered is a table, which is read in pieces by their place.
-bool IsTable(const Request& request) {
-  return request.Query("search") != nullptr || request.Query("sort") != nullptr ||
-         request.Query("offset") != nullptr;
-}
-
 Response TablePiece(ApiContext& api, const Caller& who, const Request& request,
                     api::JobTableAsk ask, api::JobMembers members) {
   const QueryReader query(request);
@@ -180,6 +174,11 @@ Response TablePiece(ApiContext& api, const Caller& who, const Request& request,
 }
 
 }  // namespace
+
+bool IsTable(const Request& request) {
+  return request.Query("search") != nullptr || request.Query("sort") != nullptr ||
+         request.Query("offset") != nullptr;
+}
 
 Response CountJobs(ApiContext& api, const Caller& who, Request& request) {
   const QueryReader query(request);

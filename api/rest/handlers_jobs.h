@@ -6,6 +6,8 @@
 
 namespace muster::rest {
 
+/// A list that is searched or ordered is a table, which is read in pieces by their place.
+bool IsTable(const Request& request);
 Response ListJobs(ApiContext& api, const Caller& who, Request& request);
 /// How many jobs of each value of a column match.
 Response CountJobs(ApiContext& api, const Caller& who, Request& request);

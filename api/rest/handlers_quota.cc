@@ -1,6 +1,6 @@
-// GET /v1/quotas and POST /v1/quotas. A quota is one (ClusterQueue, flavor, resource), its amounts
-// are Kubernetes quantities, and null is no limit: a body with a limit of null removes it, one
-// without the limit leaves it as it is.
+// GET and POST /v1/quotas, and GET /v1/clusterqueues/{name}/order. A quota is one (ClusterQueue,
+// flavor, resource), its amounts are Kubernetes quantities, and null is no limit: a body with a
+// limit of null removes it, one without the limit leaves it as it is.
 #include "api/rest/handlers_quota.h"
 
 #include <utility>
@@ -9,8 +9,10 @@
 #include "api/rest/problem.h"
 #include "api/rest/query_reader.h"
 #include "api/service/views.h"
+#include "schedd/base/limits.h"
 #include "schedd/base/quantity.h"
 #include "schedd/base/quantity_text.h"
+#include "schedd/base/time.h"
 
 namespace muster::rest {
 namespace {
@@ -34,17 +36,22 @@ json::object QuotaJson(const api::QuotaView& view) {
           {"etag", view.etag}};
 }
 
+// Positions of a queue in one answer, unless the request says otherwise.
+constexpr std::int64_t kOrderItems = 100;
+
+json::object MentionJson(const JobRecord& job) {
+  return {{"id", job.id.value},
+          {"namespace", job.ns},
+          {"name", job.name},
+          {"queue", job.local_queue},
+          {"clusterQueue", job.cluster_queue},
+          {"priority", job.priority},
+          {"state", JobStateName(job.state)}};
+}
+
 json::array MentionsJson(const std::vector<JobPtr>& jobs) {
   json::array out;
-  for (const JobPtr& job : jobs) {
-    out.push_back(json::object{{"id", job->id.value},
-                               {"namespace", job->ns},
-                               {"name", job->name},
-                               {"queue", job->local_queue},
-                               {"clusterQueue", job->cluster_queue},
-                               {"priority", job->priority},
-                               {"state", JobStateName(job->state)}});
-  }
+  for (const JobPtr& job : jobs) out.push_back(MentionJson(*job));
   return out;
 }
 
@@ -139,6 +146,32 @@ void EditQuota(ApiContext& api, const Caller& who, Request& request, Responder r
                        {"wouldPreempt", MentionsJson(edited->effect.would_preempt)}});
     });
   });
+}
+
+Response QueueOrder(ApiContext& api, const Caller& who, Request& request) {
+  const QueryReader query(request);
+  if (const Status known = query.Only({"offset", "limit"}); !known.ok())
+    return ErrorResponse(request, known.error());
+  const auto offset = query.Number("offset", 0, 0, limits::kPageItemsMax);
+  if (!offset.ok()) return ErrorResponse(request, offset.error());
+  const auto limit = query.Number("limit", kOrderItems, 1, limits::kPageItems);
+  if (!limit.ok()) return ErrorResponse(request, limit.error());
+  const Result<api::QueueLine> line =
+      api.service.QueueOrder(who, request.params[0], static_cast<std::size_t>(*offset),
+                             static_cast<std::size_t>(*limit));
+  if (!line.ok()) return ErrorResponse(request, line.error());
+  json::array items;
+  for (const api::QueueLine::Place& place : line->places) {
+    json::object item = MentionJson(*place.job);
+    item["position"] = place.position;
+    item["displayName"] = place.job->display_name;
+    item["user"] = place.job->user;
+    item["submitTime"] = FormatRfc3339Micros(place.job->submit_time);
+    item["reason"] = ReasonName(place.job->reason);
+    item["message"] = place.job->message;
+    items.push_back(std::move(item));
+  }
+  return JsonResponse(json::object{{"waiting", line->waiting}, {"items", std::move(items)}});
 }
 
 }  // namespace muster::rest

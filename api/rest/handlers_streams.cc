@@ -57,6 +57,15 @@ Result<LogChunk> ReadTail(ApiContext& api, const Caller& who, const std::string&
     const bool all = chunk->data.size() < window;
     bool whole = false;
     std::string text = LastLines(chunk->data, lines, &whole);
+    // With times before its lines the window does not always fit one answer.
+    for (Result<LogChunk> more = chunk; query.timestamps && more->data.size() >= window;) {
+      query.offset = more->next_offset;
+      more = api.service.ReadLog(who, job, query, api::LogAsk::kMore);
+      if (!more.ok()) return more;
+      text = LastLines(text + more->data, lines, &whole);
+      chunk->next_offset = more->next_offset;
+      chunk->ended = more->ended;
+    }
     if (!whole && !all && window != limits::kLogReadBytes) continue;
     chunk->data = std::move(text);
     return chunk;
@@ -80,12 +89,16 @@ Response WholeLog(ApiContext& api, const Caller& who, const std::string& job, Lo
     std::size_t total = 0;
   };
   auto reading = std::make_shared<LogCursor>();
-  reading->chunk = std::move(first);
   reading->query = std::move(query);
+  // The log may begin later than at its first byte, which is dropped in the end.
+  reading->query.offset = first.next_offset - static_cast<std::int64_t>(first.data.size());
+  reading->chunk = std::move(first);
   response.producer = [&service = api.service, who, job, reading](std::string* out) {
     const LogChunk& chunk = reading->chunk;
     *out += chunk.data;
-    reading->total += chunk.data.size();
+    // What the log itself has: times before its lines do not count.
+    reading->total += static_cast<std::size_t>(
+        std::max<std::int64_t>(0, chunk.next_offset - reading->query.offset));
     if (chunk.ended || chunk.data.empty() || reading->total >= limits::kLogBytesPerContainer)
       return false;
     reading->query.offset = chunk.next_offset;
@@ -119,18 +132,20 @@ Response FollowLog(ApiContext& api, const Caller& who, const std::string& job, L
 
 Response JobLogs(ApiContext& api, const Caller& who, Request& request) {
   const QueryReader query(request);
-  const Status known = query.Only({"container", "pod", "follow", "tail"});
+  const Status known = query.Only({"container", "pod", "follow", "tail", "timestamps"});
   if (!known.ok()) return ErrorResponse(request, known.error());
   const Result<bool> follow = query.Flag("follow");
   if (!follow.ok()) return ErrorResponse(request, follow.error());
   const auto tail = query.Number("tail", -1, 0, kTailLines);
   if (!tail.ok()) return ErrorResponse(request, tail.error());
+  const Result<bool> timestamps = query.Flag("timestamps");
+  if (!timestamps.ok()) return ErrorResponse(request, timestamps.error());
   const std::string& id = request.params[0];
   // The one note of the audit trail about this request, also if the log is followed for days.
   const Result<JobPtr> job = api.service.JobToLog(who, id);
   if (!job.ok()) return ErrorResponse(request, job.error());
   const std::string number = std::to_string((*job)->id.value);
-  LogQuery log{query.Text("pod"), query.Text("container"), 0, kLogPiece};
+  LogQuery log{query.Text("pod"), query.Text("container"), 0, kLogPiece, *timestamps};
   Result<LogChunk> chunk = *tail >= 0 ? ReadTail(api, who, number, log, *tail)
                                       : api.service.ReadLog(who, number, log, api::LogAsk::kMore);
   if (!chunk.ok()) {

@@ -153,6 +153,8 @@ class Table {
       return test(request) || known(request);
     };
   }
+  // Of the route that was added last, which runs on the pool: such requests look at all jobs.
+  void IsTableIf(bool (*test)(const Request& request)) { routes_.back().is_table = test; }
   // A route that answers about the daemon itself or the API, also while the daemon is not ready.
   void AddPath(Way way, Run run, SyncFunction handler) {
     Push(way, 0, run, handler, {Access::kPath, false});
@@ -223,7 +225,8 @@ void AddJobs(Table& table) {
   table.Add("POST /v1/namespaces/{namespace}/jobs:batch", kMany, Run::kPool, SubmitBatch);
   table.Add("POST /v1/apply", kMany, Run::kPool, ApplyDocuments);
   table.Add("GET /v1/jobs", 0, Run::kPool, ListJobs);
-  table.Add("GET /v1/jobcounts", 0, Run::kPool, CountJobs);
+  table.IsTableIf(IsTable);
+  table.Add("GET /v1/jobcounts", 0, Run::kTable, CountJobs);
   table.Add("GET /v1/jobs/{id}", 0, Run::kPool, GetJob);
   table.Add("DELETE /v1/jobs/{id}", kOptions, Run::kPool, CancelJob);
   table.Add("POST /v1/jobs/{id}:hold", kOptions, Run::kPool, HoldJob);
@@ -236,7 +239,7 @@ void AddJobs(Table& table) {
   table.Add("POST /v1/jobs/{id}:nominate", kOptions, Run::kPool, NominateClusters);
   table.Add("POST /v1/jobs/{id}:signal", kOptions, Run::kPool, SignalJob);
   table.Add("POST /v1/jobs/{id}:notify", kOptions, Run::kPool, NotifyJob);
-  table.Add("GET /v1/jobs/{id}/explain", 0, Run::kPool, ExplainJob);
+  table.Add("GET /v1/jobs/{id}/explain", 0, Run::kTable, ExplainJob);
   table.Add("GET /v1/jobs/{id}/events", 0, Run::kPool, JobEvents);
   table.Add("GET /v1/jobs/{id}/script", 0, Run::kPool, JobScript);
   table.Add("GET /v1/jobs/{id}/manifest", 0, Run::kPool, JobManifest);
@@ -253,6 +256,7 @@ void AddAdmin(Table& table) {
   table.Add("GET /v1/audit", 0, Run::kPool, ListAudit);
   table.Add("GET /v1/quotas", 0, Run::kPool, ListQuotas);
   table.Add("POST /v1/quotas", kOptions, Run::kPool, EditQuota);
+  table.Add("GET /v1/clusterqueues/{name}/order", 0, Run::kTable, QueueOrder);
   table.Add("POST /v1/memberclusters", kManifest, Run::kPool, AddCluster);
   table.Add("DELETE /v1/memberclusters/{name}", kOptions, Run::kPool, RemoveCluster);
   table.Add("GET /v1/memberclusters/{name}/facts", 0, Run::kPool, ClusterFacts);

@@ -1,4 +1,5 @@
-// Use case: why a job waits or is where it is. Holds SchedulerService::Explain.
+// Use cases: why a job waits or is where it is, and the order of a queue. Holds
+// SchedulerService::Explain, EstimateSubmission and QueueOrder.
 //
 // The answer is computed on the caller's thread from the published view, by the same functions of
 // schedd/core that decide; the engine is not asked. For that the snapshot of a cycle is rebuilt
@@ -12,6 +13,7 @@
 #include "api/service/explain_hiding.h"
 #include "api/service/job_rights.h"
 #include "api/service/never_fits.h"
+#include "api/service/resource_refs.h"
 #include "api/service/scheduler_service.h"
 #include "api/service/start_estimate.h"
 #include "api/service/submission.h"
@@ -225,6 +227,38 @@ Result<JobExplanation> SchedulerService::Explain(const auth::Principal& who,
   HideJobs([&](const JobRecord& other) { return SeesJob(authorizer_, who, other); }, (*view)->jobs,
            &explained);
   return explained;
+}
+
+Result<QueueLine> SchedulerService::QueueOrder(const auth::Principal& who,
+                                               const std::string& cluster_queue, std::size_t offset,
+                                               std::size_t limit) const {
+  const Status allowed =
+      authorizer_.Authorize(who, auth::Verb::kGet, ClusterQueueRef(cluster_queue));
+  if (!allowed.ok()) return allowed.error();
+  const Result<WorldViewPtr> view = ReadyView();
+  if (!view.ok()) return view.error();
+  if (!(*view)->config->cluster_queues.contains(cluster_queue))
+    return NotFound("ClusterQueue \"" + cluster_queue + "\" does not exist");
+  std::vector<JobPtr> waiting;
+  (*view)->jobs.ForEach(JobId{}, [&](const JobPtr& job) {
+    if (job->state == JobState::kPending && job->cluster_queue == cluster_queue)
+      waiting.push_back(job);
+    return true;
+  });
+  // The order asks for nothing else of a snapshot.
+  core::Snapshot snapshot;
+  snapshot.config = (*view)->config;
+  snapshot.settings = (*view)->settings;
+  snapshot.now = engine_.WallNow();
+  snapshot.local_usages = LocalUsagesOf(**view);
+  const std::size_t many = offset + limit;
+  const std::vector<JobPtr> order = core::OrderOfQueue(snapshot, cluster_queue, waiting, many);
+  QueueLine line;
+  line.waiting = order.size();
+  for (std::size_t i = offset; i < std::min(many, order.size()); ++i) {
+    if (SeesJob(authorizer_, who, *order[i])) line.places.push_back({i + 1, order[i]});
+  }
+  return line;
 }
 
 }  // namespace muster::api

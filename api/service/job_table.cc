@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <compare>
 #include <utility>
 
 #include "schedd/base/limits.h"
@@ -86,6 +85,26 @@ bool Contains(std::string_view text, std::string_view part) {
                      [](char a, char b) { return Lower(a) == Lower(b); }) != text.end();
 }
 
+// The jobs from `first` to `last` in the order of a column. What is compared is taken out of the
+// records once, because each look at a record of many is a look into far memory.
+template <class Value>
+std::vector<JobPtr> Piece(const std::vector<JobPtr>& jobs,
+                          Value (*value_of)(const JobRecord&, JobColumn), const JobTableAsk& ask,
+                          std::size_t first, std::size_t last) {
+  // `jobs` is by number, so places break ties as numbers do.
+  std::vector<std::pair<Value, std::size_t>> places;
+  places.reserve(jobs.size());
+  for (const JobPtr& job : jobs) places.emplace_back(value_of(*job, ask.order), places.size());
+  const auto before = [&](const auto& a, const auto& b) { return ask.descending ? b < a : a < b; };
+  const auto begin = places.begin() + static_cast<std::ptrdiff_t>(first);
+  const auto end = places.begin() + static_cast<std::ptrdiff_t>(last);
+  if (begin != end) std::nth_element(places.begin(), begin, places.end(), before);
+  std::partial_sort(begin, end, places.end(), before);
+  std::vector<JobPtr> piece;
+  for (auto one = begin; one != end; ++one) piece.push_back(jobs[one->second]);
+  return piece;
+}
+
 // All jobs that match, by number.
 Result<std::vector<JobPtr>> MatchingJobs(const SchedulerService& service,
                                          const auth::Principal& who, const JobFilter& filter,
@@ -131,26 +150,20 @@ bool MatchesText(const JobRecord& job, std::string_view text) {
 
 Result<JobTable> TableOfJobs(const SchedulerService& service, const auth::Principal& who,
                              const JobTableAsk& ask) {
-  Result<std::vector<JobPtr>> jobs = MatchingJobs(service, who, ask.filter, ask.text);
+  const Result<std::vector<JobPtr>> jobs = MatchingJobs(service, who, ask.filter, ask.text);
   if (!jobs.ok()) return jobs.error();
-  const auto before = [&](const JobPtr& a, const JobPtr& b) {
-    std::strong_ordering order = std::strong_ordering::equal;
-    if (HasNumber(ask.order)) {
-      order = NumberOf(*a, ask.order) <=> NumberOf(*b, ask.order);
-    } else {
-      order = TextOf(*a, ask.order) <=> TextOf(*b, ask.order);
-    }
-    if (order == std::strong_ordering::equal) order = a->id <=> b->id;
-    return ask.descending ? order > 0 : order < 0;
-  };
   JobTable table;
   table.total = jobs->size();
-  const auto first = jobs->begin() + static_cast<std::ptrdiff_t>(std::min(ask.offset, table.total));
-  const auto left = static_cast<std::size_t>(jobs->end() - first);
-  const auto last = first + static_cast<std::ptrdiff_t>(std::min(ask.limit, left));
-  if (first != last) std::nth_element(jobs->begin(), first, jobs->end(), before);
-  std::partial_sort(first, last, jobs->end(), before);
-  table.items.assign(std::make_move_iterator(first), std::make_move_iterator(last));
+  const std::size_t first = std::min(ask.offset, table.total);
+  const std::size_t last = first + std::min(ask.limit, table.total - first);
+  if (ask.order == JobColumn::kId) {
+    const auto at = [&](std::size_t i) { return ask.descending ? table.total - 1 - i : i; };
+    for (std::size_t i = first; i < last; ++i) table.items.push_back((*jobs)[at(i)]);
+  } else if (HasNumber(ask.order)) {
+    table.items = Piece<std::int64_t>(*jobs, NumberOf, ask, first, last);
+  } else {
+    table.items = Piece<std::string_view>(*jobs, TextOf, ask, first, last);
+  }
   return table;
 }
 

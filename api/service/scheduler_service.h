@@ -85,6 +85,10 @@ class SchedulerService : public ServiceParts {
                                                 SubmitRequest request) const;
   /// Computed from the published view within the limits::kExplain* bounds.
   Result<JobExplanation> Explain(const auth::Principal& who, const std::string& id) const;
+  /// The jobs of a ClusterQueue that wait and may be tried, in its order, without the first
+  /// `offset` of them; asks to get the ClusterQueue.
+  Result<QueueLine> QueueOrder(const auth::Principal& who, const std::string& cluster_queue,
+                               std::size_t offset, std::size_t limit) const;
   Result<std::vector<Event>> JobEvents(const auth::Principal& who, const std::string& id) const;
   /// The events that the caller may see (event_filter.h) of the first `limit` after `since`.
   Result<EventPage> EventsSince(const auth::Principal& who, std::int64_t since,

@@ -79,6 +79,17 @@ struct QuotaEditResult {
   EditEffect effect;  // filled for dry_run
 };
 
+/// A piece of the order of a ClusterQueue. Jobs that the caller may not see are left out; they keep
+/// their positions.
+struct QueueLine {
+  struct Place {
+    std::size_t position = 0;  // from 1
+    JobPtr job;
+  };
+  std::vector<Place> places;
+  std::size_t waiting = 0;  // jobs in the order, seen or not
+};
+
 /// A member cluster to be added.
 struct NewMember {
   MemberDeclaration declaration;

@@ -3,6 +3,9 @@
 // 9457) below /v1 and a metav1.Status on Kubernetes paths, with the same code and fields.
 #include "api/service/views.h"
 
+#include <map>
+#include <utility>
+
 #include "schedd/base/quantity.h"
 
 namespace muster::api {
@@ -87,7 +90,8 @@ json::object EventJson(const Event& event) {
   return out;
 }
 
-// `usage` is the quota that the attempt held, summed over its pod sets.
+// `usage` is the quota that the attempt held, summed over its pod sets; `held` is the same by
+// flavor, in `clusterQueue`.
 json::object AttemptJson(const AttemptRecord& attempt) {
   json::object out;
   out["job"] = attempt.job.value;
@@ -102,14 +106,29 @@ json::object AttemptJson(const AttemptRecord& attempt) {
   out["exitCode"] = ExitCodeJson(attempt.exit_code);
   out["exitSignal"] = attempt.exit_signal;
   json::object usage;
+  json::array held;
   if (attempt.admission != nullptr) {
     ResourceList total;
+    std::map<std::pair<std::string, std::string>, std::int64_t> by_flavor;
     for (const PodSetAssignment& pod_set : attempt.admission->pod_sets) {
       AddAmounts(&total, pod_set.usage);
+      for (const auto& [resource, amount] : pod_set.usage) {
+        const auto flavor = pod_set.flavors.find(resource);
+        if (flavor == pod_set.flavors.end()) continue;
+        std::int64_t& sum = by_flavor[{flavor->second, resource}];
+        sum = SaturatingAdd(sum, amount);
+      }
     }
     usage = ResourcesJson(total);
+    for (const auto& [key, amount] : by_flavor) {
+      held.push_back(json::object{{"flavor", key.first},
+                                  {"resource", key.second},
+                                  {"amount", FormatQuantity(key.second, amount)}});
+    }
+    out["clusterQueue"] = attempt.admission->cluster_queue;
   }
   out["usage"] = std::move(usage);
+  out["held"] = std::move(held);
   out["use"] = UseJson(attempt.use);
   return out;
 }

@@ -170,8 +170,8 @@ PodLogs::~PodLogs() {
 Result<LogChunk> PodLogs::Read(const SessionPtr& session, const PodState& pod,
                                const std::string& container, const LogQuery& query) {
   if (query.offset < 0) return ReadEnd(session, pod, container, query);
-  std::shared_ptr<Stream> stream = Take(session.get(), pod, container, query.offset);
-  if (stream == nullptr) stream = OpenLog(session, pod, container, query.offset, 0);
+  std::shared_ptr<Stream> stream = Take(session.get(), pod, container, query);
+  if (stream == nullptr) stream = OpenLog(session, pod, container, query, 0);
   bool over = false;
   Result<LogChunk> chunk = stream->Read(query.offset, query.max_bytes, &over);
   if (!chunk.ok() || over) {
@@ -181,7 +181,7 @@ Result<LogChunk> PodLogs::Read(const SessionPtr& session, const PodState& pod,
     chunk->ended = Ended(pod);
     return chunk;
   }
-  Keep({session.get(), pod.uid, container, std::move(stream), clock_.Now()});
+  Keep({session.get(), pod.uid, container, query.timestamps, std::move(stream), clock_.Now()});
   return chunk;
 }
 
@@ -190,7 +190,7 @@ Result<LogChunk> PodLogs::ReadEnd(const SessionPtr& session, const PodState& pod
                                   const std::string& container, const LogQuery& query) {
   const auto bytes = static_cast<std::size_t>(
       std::min<std::int64_t>(-query.offset, static_cast<std::int64_t>(limits::kLogReadBytes)));
-  const std::shared_ptr<Stream> stream = OpenLog(session, pod, container, 0, bytes);
+  const std::shared_ptr<Stream> stream = OpenLog(session, pod, container, query, bytes);
   Result<LogChunk> chunk = stream->ReadTail(bytes, query.max_bytes);
   stream->Close();
   if (!chunk.ok()) return AsLogError(chunk.error(), pod, container);
@@ -200,13 +200,14 @@ Result<LogChunk> PodLogs::ReadEnd(const SessionPtr& session, const PodState& pod
 
 // Opens the log with follow, unless the pod has ended.
 std::shared_ptr<PodLogs::Stream> PodLogs::OpenLog(const SessionPtr& session, const PodState& pod,
-                                                  const std::string& container, std::int64_t begin,
-                                                  std::size_t tail) {
-  auto stream = std::make_shared<Stream>(begin, tail);
+                                                  const std::string& container,
+                                                  const LogQuery& query, std::size_t tail) {
+  auto stream = std::make_shared<Stream>(std::max<std::int64_t>(0, query.offset), tail);
   StreamRequest request;
   request.target =
       ObjectPath("v1", "pods", pod.ns, pod.name) + "/log?container=" + PercentEncode(container);
   if (tail == 0 && !Ended(pod)) request.target += "&follow=true";
+  if (query.timestamps) request.target += "&timestamps=true";
   request.lines = false;
   request.idle_timeout_ms = 0;
   request.open_timeout_ms = 10'000;
@@ -222,13 +223,14 @@ Error PodLogs::AsLogError(Error error, const PodState& pod, const std::string& c
   return error;
 }
 
-// Takes an idle stream that can serve the offset out of the list; null if there is none.
+// Takes an idle stream that can serve the query out of the list; null if there is none.
 std::shared_ptr<PodLogs::Stream> PodLogs::Take(const Session* session, const PodState& pod,
-                                               const std::string& container, std::int64_t offset) {
+                                               const std::string& container,
+                                               const LogQuery& query) {
   std::lock_guard lock(mutex_);
   const auto found = std::find_if(open_.begin(), open_.end(), [&](const IdleStream& one) {
     return one.session == session && one.pod_uid == pod.uid && one.container == container &&
-           one.stream->Covers(offset);
+           one.timestamps == query.timestamps && one.stream->Covers(query.offset);
   });
   if (found == open_.end()) return nullptr;
   std::shared_ptr<Stream> stream = std::move(found->stream);

@@ -36,14 +36,15 @@ class PodLogs {
   struct IdleStream {
     const Session* session = nullptr;
     std::string pod_uid, container;
+    bool timestamps = false;
     std::shared_ptr<Stream> stream;
     Monotonic used;
   };
   std::shared_ptr<Stream> Take(const Session* session, const PodState& pod,
-                               const std::string& container, std::int64_t offset);
+                               const std::string& container, const LogQuery& query);
   void Keep(IdleStream open);
   static std::shared_ptr<Stream> OpenLog(const SessionPtr& session, const PodState& pod,
-                                         const std::string& container, std::int64_t begin,
+                                         const std::string& container, const LogQuery& query,
                                          std::size_t tail);
   static Error AsLogError(Error error, const PodState& pod, const std::string& container);
   Result<LogChunk> ReadEnd(const SessionPtr& session, const PodState& pod,

@@ -239,11 +239,13 @@ pb::ReadLogCall ToWire(const DispatchKey& key, const LogQuery& query) {
   out.set_container(query.container);
   out.set_offset(query.offset);
   out.set_max_bytes(query.max_bytes);
+  out.set_timestamps(query.timestamps);
   return out;
 }
 
 LogQuery QueryFrom(const pb::ReadLogCall& from) {
-  return {from.pod(), from.container(), from.offset(), static_cast<std::size_t>(from.max_bytes())};
+  return {from.pod(), from.container(), from.offset(), static_cast<std::size_t>(from.max_bytes()),
+          from.timestamps()};
 }
 
 pb::Ref ToWire(const RemoteRef& ref) {

@@ -455,7 +455,7 @@ Result<LogChunk> LocalBackend::ReadLog(const DispatchKey& key, const LogQuery& q
   const bool ended = ContainerEnded(dir, container);
   const LogPart part = ReadLogFiles(dir + "/log/" + container,
                                     static_cast<std::int64_t>(limits::kLogBytesPerContainer),
-                                    query.offset, query.max_bytes);
+                                    query.offset, query.max_bytes, query.timestamps);
   return LogChunk{part.data, part.next_offset, ended && part.next_offset >= part.total};
 }
 

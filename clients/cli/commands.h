@@ -69,6 +69,7 @@ struct LogOptions {
   std::string job, container, pod;
   std::int64_t tail = -1;  // lines; -1: all
   bool follow = false;
+  bool timestamps = false;  // before each line when it was printed
 };
 /// Prints the output of the pods and containers that the options name (all by default), unchanged.
 /// If there are several logs, each line begins with "[POD/CONTAINER] ".

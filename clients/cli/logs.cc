@@ -90,6 +90,7 @@ std::string TargetOf(std::int64_t job, const LogOptions& options, const LogName&
   client::Query query;
   query.Add("container", name.container).Add("pod", name.pod);
   if (options.follow) query.Add("follow", "true");
+  if (options.timestamps) query.Add("timestamps", "true");
   if (options.tail >= 0) query.Add("tail", std::to_string(options.tail));
   return client::JobPath(std::to_string(job)) + "/logs" + query.text();
 }

@@ -1,5 +1,5 @@
-// A synchronous handler runs on the reading thread (Run::kInline, unless this request may block) or
-// on the pool, and its result is the answer. An asynchronous handler gets a Responder and may
+// A synchronous handler runs on the reading thread (Run::kInline, unless this request may block), on
+// the pool or on the thread of tables, and its result is the answer. An asynchronous handler gets a Responder and may
 // answer later, usually on the engine's thread. LateAnswer makes that cheap and safe: the engine's
 // thread pushes one task to the writer thread, which renders and sends the answer; only the first
 // answer counts; and if the Responder is destroyed unanswered, because the engine stopped, the
@@ -92,11 +92,13 @@ void Dispatch(std::shared_ptr<Connection> connection, ConnectionHost& host, Pars
   read.request.may_wait = !here;
   if (const auto* sync = std::get_if<SyncHandler>(&route.handler)) {
     if (here) return connection->Finish(RunSync(*sync, read.request));
+    const bool table =
+        route.run == Run::kTable || (route.is_table && route.is_table(read.request));
     auto request = std::make_shared<Request>(std::move(read.request));
-    host.workers.Post([connection = std::move(connection), sync, request] {
+    auto task = [connection = std::move(connection), sync, request] {
       connection->Finish(RunSync(*sync, *request));
-    });
-    return;
+    };
+    return table ? host.workers.PostTable(std::move(task)) : host.workers.Post(std::move(task));
   }
   const auto* async = std::get_if<AsyncHandler>(&route.handler);
   // The answer holds the host, because the engine's callback may come after the server has gone.

@@ -20,6 +20,7 @@ namespace muster::rest {
 enum class Run : std::uint8_t {
   kInline,  // on the thread that read the request: only for handlers that never block
   kPool,    // on a worker of the pool: for handlers that may read the store
+  kTable,   // on the one thread of low priority: for handlers that look at all jobs
 };
 
 /// What a request needs before its handler runs.
@@ -43,6 +44,8 @@ struct Route {
   /// Of a route that runs inline: whether this request has to run on the pool, because whom it
   /// comes from may take a while to find out. Null: never.
   std::function<bool(const Request& request)> may_block = {};
+  /// Of a route that runs on the pool: whether this request looks at all jobs. Null: none does.
+  std::function<bool(const Request& request)> is_table = {};
 };
 
 struct RouteMatch {

@@ -1,7 +1,10 @@
-// Two Asio thread pools: one thread that writes, and several that may block. PostWriter has a queue
+// Three Asio thread pools: one thread that writes, several that may block, and one of low priority
+// that looks at all jobs. PostWriter has a queue
 // in front of Asio: only the task that finds it empty wakes the writer, which then takes the whole
 // queue.
 #include "api/rest/http/workers.h"
+
+#include <sys/resource.h>
 
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/post.hpp>
@@ -16,13 +19,24 @@ namespace muster::rest {
 
 namespace asio = boost::asio;
 
+namespace {
+
+// Of the thread of tables, on Linux a value of each thread: it gets a tenth of what others get when
+// all want the processor.
+constexpr int kTableNice = 10;
+
+}  // namespace
+
 struct Workers::Impl {
   explicit Impl(int pool_threads)
       : pool(std::make_unique<asio::thread_pool>(static_cast<std::size_t>(pool_threads))),
-        writer(std::make_unique<asio::thread_pool>(1)) {}
+        table(std::make_unique<asio::thread_pool>(1)),
+        writer(std::make_unique<asio::thread_pool>(1)) {
+    asio::post(*table, [] { ::setpriority(PRIO_PROCESS, 0, kTableNice); });
+  }
   std::mutex mutex;
   // Null once stopped: destroying the pools destroys the tasks that never ran.
-  std::unique_ptr<asio::thread_pool> pool, writer;
+  std::unique_ptr<asio::thread_pool> pool, table, writer;
   bool stopped = false;
   std::vector<Task> queue;  // tasks of the writer
 
@@ -46,6 +60,11 @@ Workers::~Workers() { Stop(); }
 void Workers::Post(Task task) {
   const std::lock_guard lock(impl_->mutex);
   if (!impl_->stopped) asio::post(*impl_->pool, std::move(task));
+}
+
+void Workers::PostTable(Task task) {
+  const std::lock_guard lock(impl_->mutex);
+  if (!impl_->stopped) asio::post(*impl_->table, std::move(task));
 }
 
 void Workers::PostWriter(Task task) {
@@ -73,12 +92,9 @@ void Workers::Stop() {
     if (impl_->stopped) return;
     impl_->stopped = true;
   }
-  impl_->pool->stop();
-  impl_->writer->stop();
-  impl_->pool->join();
-  impl_->writer->join();
-  impl_->pool.reset();
-  impl_->writer.reset();
+  for (auto* pool : {&impl_->pool, &impl_->table, &impl_->writer}) (*pool)->stop();
+  for (auto* pool : {&impl_->pool, &impl_->table, &impl_->writer}) (*pool)->join();
+  for (auto* pool : {&impl_->pool, &impl_->table, &impl_->writer}) pool->reset();
   // Tasks are destroyed without the lock, since their destructors may post further ones.
   std::vector<Task> dropped;
   const std::lock_guard lock(impl_->mutex);

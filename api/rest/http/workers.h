@@ -18,6 +18,9 @@ class Workers {
   using Task = std::function<void()>;
   /// Runs `task` on the pool, where it may block.
   void Post(Task task);
+  /// Runs `task` on a thread of its own with low priority, one after the other, so that what takes
+  /// long for a reader does not delay those who change something.
+  void PostTable(Task task);
   /// Runs `task` on the writer thread, where it must not block. Tasks that come while the thread is
   /// busy are taken together: a burst of answers costs its callers one wake-up.
   void PostWriter(Task task);

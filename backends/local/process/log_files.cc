@@ -45,6 +45,19 @@ std::int64_t FileSize(const std::string& path) {
   return ::stat(path.c_str(), &info) == 0 ? static_cast<std::int64_t>(info.st_size) : 0;
 }
 
+// Up to `max` bytes of the one segment that has the byte at `offset`; "" if there are none.
+std::string Bytes(const std::string& dir, std::int64_t segment_bytes, std::int64_t offset,
+                  std::size_t max) {
+  const std::int64_t place = offset % segment_bytes;
+  std::string bytes(std::min(max, static_cast<std::size_t>(segment_bytes - place)), '\0');
+  const int fd = ::open(SegmentPath(dir, offset / segment_bytes).c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return "";
+  const ssize_t got = ::pread(fd, bytes.data(), bytes.size(), static_cast<off_t>(place));
+  ::close(fd);
+  bytes.resize(static_cast<std::size_t>(std::max<ssize_t>(0, got)));
+  return bytes;
+}
+
 }  // namespace
 
 // Continues in the newest segment, so that a restarted container appends to its log.
@@ -66,28 +79,37 @@ bool LogWriter::OpenSegment() {
     if (fd_ >= 0) ::close(fd_);
     ++segment_;
     filled_ = 0;
-    if (segment_ >= kLogSegments) ::unlink(SegmentPath(dir_, segment_ - kLogSegments).c_str());
+    if (segment_ >= kLogSegments) {
+      const std::string oldest = SegmentPath(dir_, segment_ - kLogSegments);
+      ::unlink(oldest.c_str());
+      ::unlink(TimesPath(oldest).c_str());
+    }
   }
   fd_ =
       ::open(SegmentPath(dir_, segment_).c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  times_.Open(TimesPath(SegmentPath(dir_, segment_)));
   return fd_ >= 0;
 }
 
-// Splits the data at the ends of segments.
-void LogWriter::Write(std::string_view data) {
+// Splits the data at the ends of segments. A time goes before its output, so that no line is
+// without one.
+void LogWriter::Write(std::string_view data, std::int64_t wall_us) {
   while (!data.empty()) {
     if (!OpenSegment()) return;
     const std::size_t room = static_cast<std::size_t>(segment_bytes_ - filled_);
-    const ssize_t wrote = ::write(fd_, data.data(), std::min(room, data.size()));
+    const std::string_view piece = data.substr(0, std::min(room, data.size()));
+    if (!mid_line_ || piece.find('\n') < piece.size() - 1) times_.Add(filled_, wall_us);
+    const ssize_t wrote = ::write(fd_, piece.data(), piece.size());
     if (wrote < 0 && errno == EINTR) continue;
     if (wrote <= 0) return;
+    mid_line_ = piece[static_cast<std::size_t>(wrote) - 1] != '\n';
     filled_ += wrote;
     data.remove_prefix(static_cast<std::size_t>(wrote));
   }
 }
 
 LogPart ReadLogFiles(const std::string& dir, std::int64_t limit, std::int64_t offset,
-                     std::size_t max) {
+                     std::size_t max, bool times) {
   const std::int64_t segment_bytes = SegmentBytes(limit);
   const Extent found = FindSegments(dir);
   LogPart part;
@@ -103,22 +125,19 @@ LogPart ReadLogFiles(const std::string& dir, std::int64_t limit, std::int64_t of
     }
     at = part.dropped;
   }
-  std::size_t room = max;
-  while (room > 0 && at < part.total) {
-    const int fd = ::open(SegmentPath(dir, at / segment_bytes).c_str(), O_RDONLY | O_CLOEXEC);
+  const bool whole = at == 0 || (at > part.dropped && Bytes(dir, segment_bytes, at - 1, 1) == "\n");
+  std::string data;
+  while (data.size() < max && at < part.total) {
+    const std::string piece = Bytes(dir, segment_bytes, at, max - data.size());
     // The segment was deleted in between; the next read says so.
-    if (fd < 0) break;
-    std::string piece(std::min(room, static_cast<std::size_t>(segment_bytes - at % segment_bytes)),
-                      '\0');
-    const ssize_t got =
-        ::pread(fd, piece.data(), piece.size(), static_cast<off_t>(at % segment_bytes));
-    ::close(fd);
-    if (got <= 0) break;
-    part.data.append(piece, 0, static_cast<std::size_t>(got));
-    at += got;
-    room -= static_cast<std::size_t>(got);
+    if (piece.empty()) break;
+    data += piece;
+    at += static_cast<std::int64_t>(piece.size());
   }
-  part.next_offset = at;
+  const std::int64_t begin = at - static_cast<std::int64_t>(data.size());
+  std::size_t used = data.size();
+  part.data += times ? TimedLines(dir, segment_bytes, begin, whole, data, max, &used) : data;
+  part.next_offset = begin + static_cast<std::int64_t>(used);
   return part;
 }
 

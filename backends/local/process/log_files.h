@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "backends/local/process/log_times.h"
 #include "schedd/base/result.h"
 
 namespace muster::local {
@@ -26,8 +27,8 @@ class LogWriter {
   ~LogWriter();
   LogWriter(const LogWriter&) = delete;
   LogWriter& operator=(const LogWriter&) = delete;
-  /// On a full disk output is lost; the container runs on.
-  void Write(std::string_view data);
+  /// Output that came at `wall_us`. On a full disk it is lost; the container runs on.
+  void Write(std::string_view data, std::int64_t wall_us);
 
  private:
   bool OpenSegment();
@@ -36,6 +37,8 @@ class LogWriter {
   std::int64_t segment_bytes_;
   std::int64_t segment_ = 0;  // the one being written
   std::int64_t filled_ = 0;   // bytes in it
+  bool mid_line_ = false;     // the last byte ended no line
+  TimesWriter times_;
   int fd_ = -1;
 };
 
@@ -48,8 +51,9 @@ struct LogPart {
 
 /// Up to `max` bytes from `offset` (negative: from the end). An offset in the deleted part
 /// continues at the first byte that is kept; the data then begins with one line that says how much
-/// is missing (not counted in offsets).
+/// is missing (not counted in offsets). With `times` the time of each line stands before it
+/// (TimedLines), not counted in offsets.
 LogPart ReadLogFiles(const std::string& dir, std::int64_t limit, std::int64_t offset,
-                     std::size_t max);
+                     std::size_t max, bool times);
 
 }  // namespace muster::local

@@ -10,6 +10,8 @@
 #include <cerrno>
 #include <utility>
 
+#include "backends/local/supervisor/pod_clock.h"
+
 namespace muster::local {
 namespace {
 
@@ -67,14 +69,14 @@ bool PodRunner::Container::WantsUserFiles() const {
 }
 
 void PodRunner::Container::Record(int fd, std::string_view data) {
-  log.Write(data);
+  log.Write(data, WallMicros());
   UserFile& file = fd == errors ? error_file : output_file;
   file.pending += data;
   WriteToUser(file.fd, &file.pending, user);
 }
 
 void PodRunner::Container::TellError(std::string_view line) {
-  log.Write(line);
+  log.Write(line, WallMicros());
   UserFile& file = error_file.fd >= 0 ? error_file : output_file;
   if (file.pending.size() < kMostPending) file.pending += line;
   WriteToUser(file.fd, &file.pending, user);

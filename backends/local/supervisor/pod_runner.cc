@@ -200,7 +200,7 @@ void PodRunner::Start(Container* container) {
     problem = launched.problem;
   }
   if (!problem.empty()) {
-    container->log.Write("[muster: " + problem + "]\n");
+    container->log.Write("[muster: " + problem + "]\n", WallMicros());
     container->out_of_memory = false;
     Conclude(container, 128, pod_.batch ? kScriptNotStarted : 0,
              "container " + container->spec.name + " could not start: " + problem);
@@ -223,7 +223,8 @@ void PodRunner::Start(Container* container) {
 void PodRunner::HoldPlace(Container* container) {
   container->log.Write("image " + container->spec.stand_in_for +
                        " is not pulled on a local member and no command is given: a stand-in "
-                       "holds the container's place until it is stopped\n");
+                       "holds the container's place until it is stopped\n",
+                       WallMicros());
   container->stand_in = true;
   container->state = State::kRunning;
   container->started_us = WallMicros();

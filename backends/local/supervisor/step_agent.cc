@@ -67,7 +67,7 @@ void PodRunner::OnAgentWanted() {
 
 // What the agent says is for whoever reads the log; the files of the job are the script's.
 void PodRunner::TellAgent(const std::string& text) {
-  if (Container* script = Script()) script->log.Write(text);
+  if (Container* script = Script()) script->log.Write(text, WallMicros());
 }
 
 void PodRunner::PumpAgent() {

@@ -100,6 +100,7 @@ void AddJobCommands(CLI::App& app, CommandLine& line) {
   logs->add_flag("-f,--follow", line.logs.follow, "Go on as it comes");
   logs->add_option("--tail", line.logs.tail, "Only the last lines of each log")
       ->check(AtLeast(0, "how many lines"));
+  logs->add_flag("--timestamps", line.logs.timestamps, "Before each line when it was printed");
   logs->add_option("-c,--container", line.logs.container, "Container (default: all)");
   logs->add_option("--pod", line.logs.pod, "Pod (default: all)");
   logs->footer("Where several logs are printed, each line begins with [POD/CONTAINER].");

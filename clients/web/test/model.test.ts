@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { begins, groups, percentile, useSeries, waitOf, waitSeries, withLive, type Accounted } from "../src/model/history";
 import { adviceOf, changesSince, countsText, type Mine } from "../src/model/home";
 import { amountOf, amountText, readable } from "../src/model/quantity";
-import { barOf, borrowsSince, cohortTree, lendersOf, type ClusterQueue, type Cohort } from "../src/model/queues";
+import { barOf, borrowingSince, borrowsSince, cohortTree, lendersOf, type ClusterQueue, type Cohort } from "../src/model/queues";
 import { kindOf } from "../src/model/script";
 import { documentsOf, heldCurve, together } from "../src/model/simulation";
 
@@ -161,4 +161,37 @@ test("decisions become a curve of what is held", () => {
   assert.deepEqual(curve, [[1, 5], [4, 3], [9, 0]]);
   assert.deepEqual(heldCurve([decision(1, "Admitted", "a", "3")], "cpu", "other"), [[1, 0]]);
   assert.deepEqual(together([[0, 0], [2, 5]], [[0, 1], [3, 4]]), [[0, 2, 3], [0, 5, 5], [1, 1, 4]]);
+});
+
+test("borrowing began when the sum of what is held last went beyond the quota", () => {
+  const hour = (n: number) => `2026-01-01T${String(n).padStart(2, "0")}:00:00Z`;
+  const held = (from: number, to: number | null, amount: string, clusterQueue = "vision") => ({
+    attempts: [{ admitTime: hour(from), endTime: to === null ? null : hour(to), clusterQueue, held: [{ flavor: "standard", resource: "gpu", amount }] }],
+  });
+  const of = { clusterQueue: "vision", flavor: "standard", resource: "gpu", nominal: "8" };
+  const before = Date.parse(hour(0));
+  assert.equal(borrowingSince([held(1, null, "6"), held(2, null, "6")], of, before), hour(2));
+  // A job that has ended made it borrow earlier; others took its place at once.
+  assert.equal(borrowingSince([held(1, null, "6"), held(2, 5, "6"), held(5, null, "6")], of, before), hour(2));
+  // A break in between.
+  assert.equal(borrowingSince([held(1, null, "6"), held(2, 4, "6"), held(5, null, "6")], of, before), hour(5));
+  assert.equal(borrowingSince([held(1, null, "6"), held(2, 4, "6")], of, before), null);
+  assert.equal(borrowingSince([held(1, null, "12")], of, Date.parse(hour(3))), "");
+  assert.equal(borrowingSince([held(1, null, "12", "speech")], of, before), null);
+});
+
+test("jobs that wait are played for as long as others of their user ran, and not beyond their limit", () => {
+  const at = "2026-01-01T00:00:00Z";
+  const row = (id: number, user: string, state: string, seconds: number | null, timeLimitSeconds = 0) => ({
+    job: { id, name: `j${id}`, user, namespace: "ns", queue: "q", clusterQueue: "cq", kind: "Job", state, submitTime: at, startTime: null, endTime: null, timeLimitSeconds, podSets: [{ name: "main", count: 1, requests: { cpu: "1" } }] },
+    attempts: seconds === null ? [] : [{ admitTime: at, startTime: at, endTime: new Date(Date.parse(at) + seconds * 1000).toISOString(), usage: {} }],
+  });
+  const played = documentsOf(
+    [row(1, "ann", "Succeeded", 100), row(2, "ann", "Pending", null), row(3, "ann", "Pending", null, 30), row(4, "bob", "Pending", null), row(5, "bob", "Held", null), row(6, "bob", "Cancelled", null)],
+    Date.parse(at),
+    Date.parse(at),
+  );
+  const runs = played.documents.map((one) => (one.metadata as { annotations: Record<string, string> }).annotations["muster.io/run-time"]);
+  assert.deepEqual(runs, ["100000ms", "100000ms", "30000ms", "100000ms"]);
+  assert.deepEqual([played.guessed, played.left], [3, 2]);
 });

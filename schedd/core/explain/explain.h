@@ -87,6 +87,11 @@ struct ExplainInput {
 
 Explanation Explain(const ExplainInput& input);
 
+/// The order of a ClusterQueue (rule A12): of `waiting` those that may be tried. The first `many`
+/// are in order, which is their positions from 1; behind them are the others, in any order.
+std::vector<JobPtr> OrderOfQueue(const Snapshot& snapshot, const std::string& cluster_queue,
+                                 const std::vector<JobPtr>& waiting, std::size_t many);
+
 /// "job 17 (default/train)".
 std::string MentionOf(const JobRecord& job);
 /// The first of `all` jobs, and how many more: "job 17 (default/a), job 18 (default/b) and 3 more".

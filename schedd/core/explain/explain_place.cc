@@ -16,9 +16,9 @@ namespace {
 // The order of one ClusterQueue (rule A12), from records alone: explain has no PendingQueues.
 class QueueOrder {
  public:
-  QueueOrder(const ExplainInput& input, const ClusterQueue& queue)
-      : settings_(*input.snapshot.settings),
-        usages_(queue.usage_based ? input.snapshot.local_usages.get() : nullptr),
+  QueueOrder(const Snapshot& snapshot, const ClusterQueue& queue)
+      : settings_(*snapshot.settings),
+        usages_(queue.usage_based ? snapshot.local_usages.get() : nullptr),
         sticky_(queue.strategy == QueueingStrategy::kBestEffortFifo) {}
 
   // True if the job waits for its victims: then its queue tries it before all others (rule A13).
@@ -48,8 +48,7 @@ class QueueOrder {
 };
 
 // True if the job may be in its queue and is not in a back-off.
-bool MayBeTried(const ExplainInput& input, const JobRecord& job) {
-  const Snapshot& snapshot = input.snapshot;
+bool MayBeTried(const Snapshot& snapshot, const JobRecord& job) {
   return CheckEntry(*snapshot.config, *snapshot.settings, job) == QueueEntry::kEnters &&
          BackoffExpired(job, snapshot.now);
 }
@@ -109,14 +108,15 @@ QueuePlace PlaceInQueue(const ExplainInput& input) {
   QueuePlace place;
   const JobRecord& job = *input.job;
   const auto queue = input.snapshot.config->cluster_queues.find(job.cluster_queue);
-  if (queue == input.snapshot.config->cluster_queues.end() || !MayBeTried(input, job)) return place;
-  const QueueOrder before(input, queue->second);
+  if (queue == input.snapshot.config->cluster_queues.end() || !MayBeTried(input.snapshot, job))
+    return place;
+  const QueueOrder before(input.snapshot, queue->second);
   std::vector<JobPtr> ahead;
   for (const JobPtr& other : input.waiting) {
     if (other->cluster_queue != job.cluster_queue) continue;
     // The job itself counts as waiting, but not as one before itself.
     const bool self = other->id == job.id;
-    if (!self && !MayBeTried(input, *other)) continue;
+    if (!self && !MayBeTried(input.snapshot, *other)) continue;
     const bool same_local = other->ns == job.ns && other->local_queue == job.local_queue;
     ++place.waiting;
     if (same_local) ++place.local_waiting;
@@ -139,6 +139,20 @@ QueuePlace PlaceInQueue(const ExplainInput& input) {
   place.blocker = first;
   place.blocked = BlockedText(queue->second, *first, sticks);
   return place;
+}
+
+std::vector<JobPtr> OrderOfQueue(const Snapshot& snapshot, const std::string& cluster_queue,
+                                 const std::vector<JobPtr>& waiting, std::size_t many) {
+  std::vector<JobPtr> order;
+  const auto queue = snapshot.config->cluster_queues.find(cluster_queue);
+  if (queue == snapshot.config->cluster_queues.end()) return order;
+  for (const JobPtr& job : waiting) {
+    if (job->cluster_queue == cluster_queue && MayBeTried(snapshot, *job)) order.push_back(job);
+  }
+  const auto sorted = static_cast<std::ptrdiff_t>(std::min(many, order.size()));
+  std::partial_sort(order.begin(), order.begin() + sorted, order.end(),
+                    QueueOrder(snapshot, queue->second));
+  return order;
 }
 
 }  // namespace muster::core

@@ -70,12 +70,14 @@ inline constexpr const char* kReadArrayEnds =
     "s.job_id = j.id where s.state in (5, 6, 7) and j.array_job_id = any ($1::bigint[]) group by 1 "
     "order by 1";
 inline constexpr const char* kReadJob = MUSTER_JOB_SELECT "where j.id = $1";
-/// A condition whose parameter is null does not apply. $11 and $12 are places of JobVisibility,
+/// A condition whose parameter is null does not apply. That a job of an ended state (5 to 7) is
+/// terminal lets the index of ended jobs find it (job_state_ended). $11 and $12 are places of JobVisibility,
 /// "NAMESPACE/KIND" or "/KIND" for every namespace: of $12 only the jobs of user $13 are seen.
 inline constexpr const char* kReadJobs = MUSTER_JOB_SELECT
     "where j.id > $1 and ($2::text is null or j.namespace = $2) and ($3::text is null or "
     "j.local_queue = $3) "
     "and ($4::text is null or j.user_name = $4) and ($5::smallint is null or s.state = $5) "
+    "and ($5::smallint is null or $5 not between 5 and 7 or s.terminal) "
     "and ($6::smallint is null or j.kind = $6) and ($7::bigint is null or s.end_time >= $7) "
     "and ($8::boolean or s.deleted_at is null) "
     "and ($9::text is null or j.name = $9 or j.display_name = $9) "

@@ -57,11 +57,11 @@ class Provider:
         self.issuer = f"http://127.0.0.1:{self.port}"
         self.process = None
 
-    def start(self, kid, web_redirect=""):
+    def start(self, kid, web_redirect="", id_token_seconds=120):
         """web_redirect: the address at which the web page takes its users back; "": there is no such client."""
         self.kid = kid
         self.process = subprocess.Popen(["node", "provider.js", str(self.port), kid], cwd=installed_provider(),
-                                        env={**os.environ, "WEB_REDIRECT": web_redirect}, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+                                        env={**os.environ, "WEB_REDIRECT": web_redirect, "ID_TOKEN_SECONDS": str(id_token_seconds)}, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         assert json.loads(self.process.stdout.readline())["issuer"] == self.issuer
         return self
 

@@ -101,6 +101,7 @@ ROUTES = {
     "POST /v1/quotas": [("/v1/quotas" + DRY, {"clusterQueue": queue, "flavor": "default", "resource": "cpu", "nominal": "2"}, queue)
                         for queue in ("team-a", "team-b")],
     "GET /v1/quotas": [("/v1/quotas?clusterQueue=team-a", None, "team-a"), ("/v1/quotas?clusterQueue=team-b", None, "team-b")],
+    "GET /v1/clusterqueues/{name}/order": [("/v1/clusterqueues/team-a/order", None, "team-a"), ("/v1/clusterqueues/team-b/order", None, "team-b")],
     "POST /v1/memberclusters": [("/v1/memberclusters", {"name": "away", "kubeconfig": "none"}, None)],
     "DELETE /v1/memberclusters/{name}": [("/v1/memberclusters/east", None, None)],
     "GET /v1/memberclusters/{name}/facts": [("/v1/memberclusters/east/facts", None, None)],

@@ -37,10 +37,24 @@ assert.equal(sent[0].get("code_challenge_method"), "S256");
 assert.match(asked[0], /code_verifier=[\w-]{43}/);
 assert.ok(!asked[0].includes("client_secret"));
 
+// The token is renewed before it ends, more than once, and the page goes on with the new one.
+const tokens = new Set();
+for (let left = 300; tokens.size < 3 && left > 0; --left) {
+  tokens.add(await page.evaluate(() => sessionStorage.getItem("muster.token")));
+  await page.waitForTimeout(200);
+}
+assert.equal(tokens.size, 3, "it is renewed");
+assert.ok(asked.slice(1).every((one) => /grant_type=refresh_token/.test(one) && !one.includes("client_secret")));
+assert.ok(sent[0].get("scope").includes("offline_access"));
+await page.reload();
+await page.getByText("You are corp:alice").waitFor();
+assert.equal(await page.getByRole("dialog").count(), 0, "nobody is asked to sign in again");
+
 // A code that this tab did not ask for is not used.
-const before = asked.length;
+const codes = () => asked.filter((one) => one.includes("authorization_code")).length;
+const before = codes();
 await page.goto(`${base}/ui/signed-in?code=stolen&state=other`);
 await page.getByText("No sign-in of this tab is under way").waitFor();
-assert.equal(asked.length, before);
+assert.equal(codes(), before);
 assert.deepEqual(complaints, []);
 await browser.close();

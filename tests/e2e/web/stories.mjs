@@ -1,31 +1,9 @@
-// The stories of the web page, one after the other, in Debian's Chromium. A message on the console of
-// the page that is no plain refusal of a call ends them. Arguments: the daemon's address. With the variable SCREENS
-// pictures of each view are left in that folder.
-import { createRequire } from "node:module";
-import { mkdirSync } from "node:fs";
+// The stories of the views of jobs and of the frame of the page, against the world of test_page.py (harness.mjs).
+import { readFileSync } from "node:fs";
 import { connect, createServer } from "node:net";
 import assert from "node:assert/strict";
+import { api, base, becomes, fits, forgive, forgiveRefusals, readsWell, run, showsTexts, until, visit } from "./harness.mjs";
 
-const base = process.argv[2];
-const require = createRequire(`${process.env.MUSTER_WEB}/package.json`);
-const { chromium } = require("playwright-core");
-const axe = require.resolve("axe-core/axe.min.js");
-const screens = process.env.SCREENS ?? "";
-
-const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox"] });
-const complaints = [];
-
-// A page in a context of its own, as a new visitor has it.
-async function visit(path, options = {}, from = base) {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
-  const page = await context.newPage();
-  page.setDefaultTimeout(20_000);
-  page.on("console", (message) => complaints.push(`${path}: ${message.type()} ${message.text()}`));
-  page.on("pageerror", (error) => complaints.push(`${path}: ${error.message}`));
-  page.on("dialog", (dialog) => complaints.push(`${path}: a dialog says ${dialog.message()}`));
-  await page.goto(from + path);
-  return page;
-}
 // A line to the daemon that can be cut.
 async function line() {
   const open = new Set();
@@ -43,21 +21,9 @@ async function line() {
   const cut = () => new Promise((done) => (server.close(done), open.forEach((one) => one.destroy())));
   return { address: `http://127.0.0.1:${port}`, cut, mend: () => listen(port) };
 }
-const api = async (method, path, body) => {
-  const answer = await fetch(base + path, { method, headers: { "Content-Type": "application/json" }, ...(body ? { body: JSON.stringify(body) } : {}) });
-  assert.ok(answer.ok, `${method} ${path}: ${answer.status}`);
-  return answer.json();
-};
 const jobs = async () => (await api("GET", "/v1/jobs?limit=1000")).items;
 const numberOf = async (name) => (await jobs()).find((one) => one.name === name).id;
 const rows = (page) => page.locator(".table [role=row][aria-rowindex]:not([aria-rowindex='1'])");
-async function until(what, check) {
-  for (let left = 100; left > 0; --left) {
-    if (await check()) return;
-    await new Promise((done) => setTimeout(done, 200));
-  }
-  assert.fail(`did not come: ${what}`);
-}
 
 const stories = {
   async "jobs are filtered, sorted, searched and counted, and the address says how"() {
@@ -124,8 +90,7 @@ const stories = {
     await page.getByRole("button", { name: "Hold 2 jobs" }).click();
     await page.getByText("2 of 2 asked: 1 done, 1 refused.").waitFor();
     await api("POST", `/v1/jobs/${await numberOf("waiting-0")}:release`);
-    // The browser itself writes that a call was refused.
-    complaints.splice(0, complaints.length, ...complaints.filter((one) => !/status of 4\d\d/.test(one)));
+    forgiveRefusals();
   },
   async "a job tells why it waits before anything else"() {
     const page = await visit(`/ui/jobs/${await numberOf("too-large")}`);
@@ -149,10 +114,20 @@ const stories = {
     await page.getByLabel("Search (regular expression)").fill("(");
     await page.getByText("is no regular expression").waitFor();
     await page.getByLabel("Search (regular expression)").fill("");
-    await page.getByLabel("Time of arrival").check();
+    await page.getByLabel("Times", { exact: true }).check();
+    const stamped = log.locator("div", { hasText: "of pod 0" }).locator("time[datetime]");
+    await until("several lines", async () => (await stamped.count()) > 4);
+    const printed = await stamped.evaluateAll((all) => all.map((one) => Date.parse(one.dateTime)));
+    // The job prints once a second; all of it came to this page at once.
+    for (let i = 1; i < 4; ++i) assert.ok(printed[i] - printed[i - 1] > 500, `${printed[i] - printed[i - 1]} ms`);
+    const order = await log.locator("time[datetime]").evaluateAll((all) => all.map((one) => Date.parse(one.dateTime)));
+    const begun = order.slice(0, 2 * printed.length - 4);
+    assert.deepEqual(begun, [...begun].sort((a, b) => a - b), "the lines of all pods are in the order of their times");
     const waits = page.waitForEvent("download");
     await page.getByRole("button", { name: "Download" }).click();
-    assert.match((await waits).suggestedFilename(), /^job-\d+\.log$/);
+    const file = await waits;
+    assert.match(file.suggestedFilename(), /^job-\d+\.log$/);
+    assert.match(readFileSync(await file.path(), "utf-8"), /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z step 0 of pod 0$/m);
     await page.getByRole("button", { name: "Difference" }).click();
     await page.locator(".minus", { hasText: "suspend: true" }).waitFor();
     await page.locator(".plus", { hasText: "suspend: false" }).waitFor();
@@ -192,7 +167,7 @@ const stories = {
     await until("it is cancelled on the page", async () => (await page.locator("[role=row] .state-cancelled").count()) === 1);
     await page.context().close();
     await cut();
-    complaints.splice(0, complaints.length, ...complaints.filter((one) => !one.includes("net::ERR_")));
+    forgive((one) => one.includes("net::ERR_"));
   },
   async "everything can be reached by keys"() {
     const page = await visit("/ui/me");
@@ -228,53 +203,7 @@ const stories = {
     assert.equal(await page.locator("main img, main script").count(), 0);
   },
   async "2,000 hostile strings in every text of every answer stay text"() {
-    const cores = ["<script>owned()</script>", "<img src=x onerror=owned()>", "<svg onload=owned()>", "javascript:owned()", "\"><iframe srcdoc='<script>parent.owned()</script>'>",
-      "'-owned()-'", "${owned()}", "{{owned()}}", "</style><script>owned()</script>", "<a href=javascript:owned()>x</a>", "<math><mtext></form><form><mglyph><style></math><img src onerror=owned()>",
-      "\u202egnp.exe", "\u0000<b>", "\u001b]0;owned\u0007", "__proto__", "constructor", "<template><script>owned()</script></template>", "<body onpageshow=owned()>", "\\u003cscript\\u003eowned()", "&lt;script&gt;owned()"];
-    let used = 0;
-    const next = () => `${cores[used % cores.length]}${"<".repeat(used % 7)}${used++}`;
-    const kept = /^\d{4}-\d\d-\d\dT|^(Held|Pending|Admitted|Running|Succeeded|Failed|Cancelled|Job\w+)$/;
-    const spoilt = (value) => {
-      if (typeof value === "string") return kept.test(value) ? value : next();
-      if (Array.isArray(value)) return value.map(spoilt);
-      if (value === null || typeof value !== "object") return value;
-      return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, spoilt(one)]));
-    };
-    const spoil = async (page) => {
-      await page.route("**/v1/**", async (route) => {
-        if (/\/v1\/events|\/logs/.test(route.request().url())) {
-          if (route.request().url().includes("/logs")) return route.fulfill({ contentType: "text/plain", body: Array.from({ length: 300 }, next).join("\n") });
-          return route.continue();
-        }
-        const answer = await route.fetch();
-        const json = await answer.json();
-        // One row for each of many strings.
-        if (json.items?.[0]?.namespace && /\/v1\/jobs\?/.test(route.request().url())) {
-          json.items = Array.from({ length: 150 }, (_, index) => ({ ...json.items[index % json.items.length], id: index + 1 }));
-          json.total = 150;
-        }
-        await route.fulfill({ json: spoilt(json) });
-      });
-    };
-    const harmless = async (page) => {
-      assert.equal(await page.locator("main img, main script, main iframe, main form, main svg:not(.bar svg), main style").count(), 0);
-      for (const link of await page.locator("a").evaluateAll((all) => all.map((one) => one.href))) assert.ok(link.startsWith(`${base}/ui`), link);
-    };
-    for (const path of ["/ui/jobs?by=reason", "/ui/me", `/ui/jobs/${await numberOf("printing")}`, `/ui/jobs/${await numberOf("too-large")}`]) {
-      const page = await visit("/ui/nowhere");
-      await page.exposeFunction("owned", () => complaints.push(`${path}: owned`));
-      await spoil(page);
-      await page.goto(base + path);
-      await page.locator("main h1").waitFor();
-      await page.waitForTimeout(1_500);
-      await harmless(page);
-      for (const name of ["Difference", "As sent to its member"]) {
-        const button = page.getByRole("button", { name });
-        if (await button.count()) await button.click();
-      }
-      await harmless(page);
-      await page.context().close();
-    }
+    const used = await showsTexts(["/ui/jobs?by=reason", "/ui/me", `/ui/jobs/${await numberOf("printing")}`, `/ui/jobs/${await numberOf("too-large")}`]);
     assert.ok(used >= 2_000, `${used} strings`);
   },
   async "an address of nothing says so"() {
@@ -282,12 +211,11 @@ const stories = {
     await page.getByText("There is nothing here").waitFor();
     await page.goto(`${base}/ui/jobs/4711`);
     await page.getByText("does not exist").first().waitFor();
-    complaints.splice(0, complaints.length, ...complaints.filter((one) => !/status of 4\d\d/.test(one)));
+    forgiveRefusals();
   },
   async "a token signs in, and a refusal names what was refused"() {
     const page = await visit("/ui/me");
-    await page.evaluate((token) => sessionStorage.setItem("muster.token", token), process.env.BOBS_TOKEN);
-    await page.reload();
+    await becomes(page, process.env.BOBS_TOKEN);
     await page.getByText("You are bob").waitFor();
     await page.goto(`${base}/ui/jobs/${await numberOf("printing")}`);
     await page.getByRole("heading", { name: "printing" }).waitFor();
@@ -304,61 +232,26 @@ const stories = {
     assert.match(refusal, /jobs/);
     assert.match(refusal, /vision/);
     console.log(`     ${refusal}`);
-    await page.evaluate(() => sessionStorage.setItem("muster.token", "mst_wrong_token"));
-    await page.reload();
+    await becomes(page, "mst_wrong_token");
     await page.getByRole("dialog", { name: "Sign in" }).waitFor();
     await page.getByLabel("Token").fill(process.env.BOBS_TOKEN);
     await page.getByRole("dialog").getByRole("button", { name: "Sign in" }).click();
     await page.getByRole("link", { name: "bob" }).waitFor();
-    complaints.splice(0, complaints.length, ...complaints.filter((one) => !/status of 4\d\d/.test(one)));
+    forgiveRefusals();
   },
   async "nothing is wrong for those who read with other means"() {
-    // The policy of the page refuses the script of axe, so it is off for this story alone.
-    for (const colorScheme of ["light", "dark"]) {
-      for (const path of ["/ui/jobs?by=state", `/ui/jobs/${await numberOf("printing")}`, `/ui/jobs/${await numberOf("too-large")}`, "/ui/me", "/ui/nowhere"]) {
-        const page = await visit(path, { bypassCSP: true, colorScheme });
-        await page.locator("main h1").waitFor();
-        await page.waitForTimeout(800);
-        await page.addScriptTag({ path: axe });
-        const found = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
-        const words = found.violations.map((one) => `${one.id}: ${one.nodes.map((node) => node.html.slice(0, 200)).join(" | ")}`);
-        assert.deepEqual(words, [], `${path} in ${colorScheme}`);
-        await page.context().close();
-      }
-    }
+    await readsWell([...(await looks()), ["/ui/nowhere"]]);
   },
   async "every view fits its window"() {
-    if (screens !== "") mkdirSync(screens, { recursive: true });
-    const views = { jobs: "/ui/jobs?by=state", "job-running": `/ui/jobs/${await numberOf("printing")}`, "job-waiting": `/ui/jobs/${await numberOf("too-large")}`, me: "/ui/me" };
-    for (const [name, path] of Object.entries(views)) {
-      for (const width of [360, 1280, 1920]) {
-        const page = await visit(path, { viewport: { width, height: width === 360 ? 740 : 900 }, colorScheme: width === 1920 ? "dark" : "light" });
-        await page.locator("main h1").waitFor();
-        await page.waitForTimeout(1_200);
-        const wide = await page.evaluate(() => document.documentElement.scrollWidth);
-        assert.ok(wide <= width, `${path} is ${wide} pixels wide in a window of ${width}`);
-        if (screens !== "") await page.screenshot({ path: `${screens}/${name}-${width}.png`, fullPage: name.startsWith("job-") });
-        await page.context().close();
-      }
-    }
+    await fits(await looks(), (name) => name.startsWith("job-"));
   },
 };
 
-let failed = 0;
-const only = process.env.STORY ?? "";
-for (const [name, story] of Object.entries(stories)) {
-  if (!name.includes(only)) continue;
-  const from = Date.now();
-  complaints.length = 0;
-  try {
-    await story();
-    assert.deepEqual(complaints, []);
-    console.log(`ok   ${name} (${Date.now() - from} ms)`);
-  } catch (error) {
-    ++failed;
-    console.log(`FAIL ${name}: ${error.message}`);
-  }
-  for (const context of browser.contexts()) await context.close();
-}
-await browser.close();
-process.exit(failed === 0 ? 0 : 1);
+const looks = async () => [
+  ["/ui/jobs?by=state", null, "jobs"],
+  [`/ui/jobs/${await numberOf("printing")}`, null, "job-running"],
+  [`/ui/jobs/${await numberOf("too-large")}`, null, "job-waiting"],
+  ["/ui/me", null, "me"],
+];
+
+await run(stories);

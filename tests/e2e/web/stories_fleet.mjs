@@ -1,43 +1,10 @@
-// The stories of the views of queues, members, placements, submission, history, simulation and audit, in Debian's
-// Chromium. Arguments and variables are those of stories.mjs; the world is that of test_fleet_page.py.
-import { createRequire } from "node:module";
-import { mkdirSync } from "node:fs";
+// The stories of the views of queues, members, placements, submission, history, simulation and audit, against the
+// world of test_fleet_page.py (harness.mjs).
 import assert from "node:assert/strict";
+import { api, base, becomes, fits, forgiveRefusals, readsWell, run, showsTexts, until, visit } from "./harness.mjs";
 
-const base = process.argv[2];
-const require = createRequire(`${process.env.MUSTER_WEB}/package.json`);
-const { chromium } = require("playwright-core");
-const axe = require.resolve("axe-core/axe.min.js");
-const screens = process.env.SCREENS ?? "";
-const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox"] });
-const complaints = [];
 const gpu = "nvidia.com/gpu";
-
-async function visit(path, options = {}) {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
-  const page = await context.newPage();
-  page.setDefaultTimeout(20_000);
-  page.on("console", (message) => complaints.push(`${path}: ${message.type()} ${message.text()}`));
-  page.on("pageerror", (error) => complaints.push(`${path}: ${error.message}`));
-  page.on("dialog", (dialog) => complaints.push(`${path}: a dialog says ${dialog.message()}`));
-  await page.goto(base + path);
-  return page;
-}
-const api = async (method, path, body) => {
-  const answer = await fetch(base + path, { method, headers: { "Content-Type": "application/json" }, ...(body ? { body: JSON.stringify(body) } : {}) });
-  assert.ok(answer.ok, `${method} ${path}: ${answer.status}`);
-  return answer.json();
-};
 const nominal = async () => (await api("GET", "/v1/quotas?clusterQueue=team-vision")).items.find((one) => one.resource === gpu).nominal;
-// The browser itself writes to the console that a call was refused.
-const forgiveRefusals = () => complaints.splice(0, complaints.length, ...complaints.filter((one) => !/status of 4\d\d/.test(one)));
-async function until(what, check) {
-  for (let left = 150; left > 0; --left) {
-    if (await check()) return;
-    await new Promise((done) => setTimeout(done, 200));
-  }
-  assert.fail(`did not come: ${what}`);
-}
 
 const stories = {
   async "home tells what is mine, what needs me and what changed"() {
@@ -168,7 +135,12 @@ const stories = {
     await page.getByRole("alert").getByText(/none/).waitFor();
     await change.fill(`clusterqueue/team-vision:standard/${gpu}=1\nclusterqueue/team-vision:standard/${gpu}.borrowingLimit=1`);
     await page.getByRole("button", { name: "Play" }).click();
-    await page.getByText(/With the change jobs that start wait .*; 1 never start instead of 0/).waitFor();
+    const outcome = page.getByText(/With the change jobs that start wait .*; \d+ never start instead of \d+/);
+    await outcome.waitFor();
+    const [, changed, asIs] = /(\d+) never start instead of (\d+)/.exec(await outcome.textContent());
+    // The gang that runs does not fit any more, and those that wait behind it are played too.
+    assert.ok(Number(changed) > Number(asIs), `${changed} and ${asIs}`);
+    await page.getByText(/of them have not started and run as long as others/).waitFor();
     const name = await page.getByRole("img", { name: /gpu held/ }).getAttribute("aria-label");
     assert.match(name, /as it is: at most 1\d.*with the change: at most 2/, name);
     forgiveRefusals();
@@ -185,8 +157,7 @@ const stories = {
   },
   async "what a tenant may not do is hidden, and refused with verb, resource and namespace"() {
     const page = await visit("/ui/me");
-    await page.evaluate((token) => sessionStorage.setItem("muster.token", token), process.env.BOBS_TOKEN);
-    await page.reload();
+    await becomes(page, process.env.BOBS_TOKEN);
     await page.getByText("You are bob").waitFor();
     await until("the menu is short", async () => (await page.getByRole("navigation").getByRole("link", { name: "Audit" }).count()) === 0);
     await page.goto(`${base}/ui/members/west`);
@@ -244,6 +215,22 @@ const stories = {
     assert.equal(await page.evaluate(() => globalThis.__hit), undefined);
     assert.ok((await page.locator("main").textContent()).includes("<"), "they are shown as text");
   },
+  async "a hostile text in any field of a manifest is shown as text"() {
+    const accepted = JSON.parse(process.env.ACCEPTED ?? "[]");
+    assert.ok(accepted.length > 40, `${accepted.length} accepted`);
+    const page = await visit("/ui/jobs");
+    for (const id of accepted.filter((_, i) => i % 7 === 0)) {
+      await page.goto(`${base}/ui/jobs/${id}`);
+      await page.getByRole("button", { name: "As submitted" }).click();
+      await page.locator("pre.code").waitFor();
+      assert.deepEqual(await page.evaluate(() => [globalThis.__hit, document.querySelectorAll("main :is(script, iframe, object, embed, img, [onerror], [onload], [onclick], a[href^=javascript])").length]), [undefined, 0], `job ${id}`);
+    }
+  },
+  async "hostile strings in every text of every answer stay texts in every other view"() {
+    const used = await showsTexts(looks.filter(([, act]) => act === null).map(([path]) => path));
+    assert.ok(used >= 2_000, `${used} strings`);
+    forgiveRefusals();
+  },
   async "texts in addresses and fields stay texts"() {
     const bad = '"><img src=x onerror=globalThis.__hit=1>';
     for (const path of [`/ui/queues/${encodeURIComponent(bad)}`, `/ui/members/${encodeURIComponent(bad)}`, `/ui/placements/${encodeURIComponent(bad)}/x`, `/ui/queues?search=${encodeURIComponent(bad)}`, `/ui/history?user=${encodeURIComponent(bad)}`, `/ui/audit?user=${encodeURIComponent(bad)}`, `/ui/simulate?set=${encodeURIComponent(bad)}`, `/ui/submit?namespace=${encodeURIComponent(bad)}`]) {
@@ -256,34 +243,10 @@ const stories = {
     forgiveRefusals();
   },
   async "nothing is wrong for those who read with other means"() {
-    // The policy of the page refuses the script of axe, so it is off for this story alone.
-    for (const colorScheme of ["light", "dark"]) {
-      for (const [path, act] of looks) {
-        const page = await visit(path, { bypassCSP: true, colorScheme });
-        await page.locator("main h1").waitFor();
-        await page.waitForTimeout(900);
-        if (act) await act(page);
-        await page.addScriptTag({ path: axe });
-        const found = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
-        assert.deepEqual(found.violations.map((one) => `${one.id}: ${one.nodes.map((node) => node.html.slice(0, 200)).join(" | ")}`), [], `${path} in ${colorScheme}`);
-        await page.context().close();
-      }
-    }
+    await readsWell(looks);
   },
   async "every view fits its window"() {
-    if (screens !== "") mkdirSync(screens, { recursive: true });
-    for (const [path, act, name] of looks) {
-      for (const width of [360, 1280, 1920]) {
-        const page = await visit(path, { viewport: { width, height: width === 360 ? 740 : 900 }, colorScheme: width === 1920 ? "dark" : "light" });
-        await page.locator("main h1").waitFor();
-        await page.waitForTimeout(900);
-        if (act) await act(page);
-        const wide = await page.evaluate(() => document.documentElement.scrollWidth);
-        assert.ok(wide <= width, `${path} is ${wide} pixels wide in a window of ${width}`);
-        if (screens !== "") await page.screenshot({ path: `${screens}/${name}-${width}.png` });
-        await page.context().close();
-      }
-    }
+    await fits(looks);
   },
 };
 
@@ -307,7 +270,6 @@ const drain = async (page) => {
   await page.getByRole("button", { name: "Drain …" }).click();
   await page.getByText(/None: all/).waitFor();
 };
-// What is looked at: its address, what is done there first, and the name of its picture.
 const looks = [
   ["/ui/home", null, "home"],
   ["/ui/queues", null, "queues"],
@@ -324,21 +286,4 @@ const looks = [
   [`/ui/simulate?span=24h&set=${encodeURIComponent(`clusterqueue/team-vision:standard/${gpu}=1\nclusterqueue/team-vision:standard/${gpu}.borrowingLimit=1`)}`, play, "simulate"],
 ];
 
-let failed = 0;
-const only = process.env.STORY ?? "";
-for (const [name, story] of Object.entries(stories)) {
-  if (!name.includes(only)) continue;
-  const from = Date.now();
-  complaints.length = 0;
-  try {
-    await story();
-    assert.deepEqual(complaints, []);
-    console.log(`ok   ${name} (${Date.now() - from} ms)`);
-  } catch (error) {
-    ++failed;
-    console.log(`FAIL ${name}: ${error.message}`);
-  }
-  for (const context of browser.contexts()) await context.close();
-}
-await browser.close();
-process.exit(failed === 0 ? 0 : 1);
+await run(stories);

@@ -1,5 +1,6 @@
 """The views of queues, members and their kin: stories (stories_fleet.mjs) in a real browser against a fleet with a borrowing queue."""
 import itertools
+import json
 import os
 import subprocess
 import sys
@@ -33,6 +34,26 @@ spec:
       - {name: cpu, nominalQuota: 4}
       - {name: nvidia.com/gpu, nominalQuota: 4, lendingLimit: 2}
 ---
+apiVersion: kueue.x-k8s.io/v1beta1
+kind: ClusterQueue
+metadata: {name: closed}
+spec:
+  stopPolicy: Hold
+  namespaceSelector: {}
+  resourceGroups:
+  - coveredResources: ["cpu", "memory", "nvidia.com/gpu"]
+    flavors:
+    - name: standard
+      resources:
+      - {name: cpu, nominalQuota: 4}
+      - {name: memory, nominalQuota: 4Gi}
+      - {name: nvidia.com/gpu, nominalQuota: 0}
+---
+apiVersion: kueue.x-k8s.io/v1beta1
+kind: LocalQueue
+metadata: {name: closed, namespace: speech}
+spec: {clusterQueue: closed}
+---
 apiVersion: placement.kubernetes-fleet.io/v1beta1
 kind: ResourcePlacement
 metadata: {name: to-west, namespace: vision}
@@ -48,6 +69,48 @@ FORMS = ["<script>__hit={0}</script>", "<img src=x onerror=__hit={0}>", "\"><svg
 TEXTS = ("name", "comment", "wckey", "script", "output")
 
 
+# Every text of a manifest that its owner writes: where a manifest has it. Each is refused, or shown as text.
+def container(manifest):
+    return manifest["spec"]["template"]["spec"]["containers"][0]
+
+
+def pod(manifest):
+    return manifest["spec"]["template"]["spec"]
+
+
+FIELDS = {
+    "name": lambda one, text: one["metadata"].update(name=text),
+    "generateName": lambda one, text: (one["metadata"].pop("name"), one["metadata"].update(generateName=text)),
+    "label": lambda one, text: one["metadata"]["labels"].update(note=text),
+    "label's key": lambda one, text: one["metadata"]["labels"].update({text: "note"}),
+    "annotation": lambda one, text: one["metadata"].update(annotations={"note": text}),
+    "annotation's key": lambda one, text: one["metadata"].update(annotations={text: "note"}),
+    "queue": lambda one, text: one["metadata"]["labels"].update({"kueue.x-k8s.io/queue-name": text}),
+    "priority class of Kueue": lambda one, text: one["metadata"]["labels"].update({"kueue.x-k8s.io/priority-class": text}),
+    "pod's annotation": lambda one, text: one["spec"]["template"].update(metadata={"annotations": {"note": text}}),
+    "pod's label": lambda one, text: one["spec"]["template"].update(metadata={"labels": {"note": text}}),
+    "container's name": lambda one, text: container(one).update(name=text),
+    "image": lambda one, text: container(one).update(image=text),
+    "command": lambda one, text: container(one).update(command=[text]),
+    "argument": lambda one, text: container(one).update(args=[text]),
+    "variable": lambda one, text: container(one).update(env=[{"name": "NOTE", "value": text}]),
+    "variable's name": lambda one, text: container(one).update(env=[{"name": text, "value": "note"}]),
+    "working directory": lambda one, text: container(one).update(workingDir=text),
+    "termination message": lambda one, text: container(one).update(terminationMessagePath=text),
+    "resource": lambda one, text: container(one)["resources"]["requests"].update({text: "1"}),
+    "amount": lambda one, text: container(one)["resources"]["requests"].update(cpu=text),
+    "node selector": lambda one, text: pod(one).update(nodeSelector={"note": text}),
+    "toleration": lambda one, text: pod(one).update(tolerations=[{"key": "note", "operator": "Equal", "value": text, "effect": "NoSchedule"}]),
+    "service account": lambda one, text: pod(one).update(serviceAccountName=text),
+    "pod's priority class": lambda one, text: pod(one).update(priorityClassName=text),
+    "host name": lambda one, text: pod(one).update(hostname=text),
+    "scheduler": lambda one, text: pod(one).update(schedulerName=text),
+    "volume": lambda one, text: pod(one).update(volumes=[{"name": text, "emptyDir": {}}]),
+    "config map": lambda one, text: pod(one).update(volumes=[{"name": "v", "configMap": {"name": text}}]),
+    "unknown field": lambda one, text: one["spec"].update({text: text}),
+}
+
+
 def job(name, namespace, gpus, command):
     limits = {"nvidia.com/gpu": "1"} if gpus else {}
     pods = max(1, gpus)
@@ -60,6 +123,8 @@ def job(name, namespace, gpus, command):
 
 
 class FleetPage(unittest.TestCase):
+    accepted = []  # jobs with a hostile text in a field of their manifests
+
     @classmethod
     def setUpClass(cls):
         cls.web = subprocess.run([f"{SOURCE}/scripts/web_tools.sh"], check=True, capture_output=True, text=True).stdout.strip()
@@ -96,7 +161,7 @@ class FleetPage(unittest.TestCase):
         status, token = self.server.call("POST", "/v1/tokens", {"user": "bob", "groups": [], "ttl": 900})
         self.assertEqual(status, 201, token)
         run = subprocess.run(["node", f"{SOURCE}/tests/e2e/web/stories_fleet.mjs", self.server.url()], capture_output=True, text=True, timeout=550, check=False,
-                             env={**os.environ, "MUSTER_WEB": self.web, "BOBS_TOKEN": token["token"], "STORY": only, **({"SCREENS": screens} if screens else {})})
+                             env={**os.environ, "MUSTER_WEB": self.web, "BOBS_TOKEN": token["token"], "STORY": only, "ACCEPTED": json.dumps(self.accepted), **({"SCREENS": screens} if screens else {})})
         print(run.stdout)
         self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
 
@@ -119,7 +184,23 @@ class FleetPage(unittest.TestCase):
             self.submit("speech", {"name": text[:64], "queue": "gpu", "script":
                                    f"#!/bin/sh\n#SBATCH --hold --comment='{quoted}' --wckey='{quoted}' --output='/tmp/{quoted.replace('/', '_')}'\necho '{quoted}'\n"})
         self.assertEqual(len(hostile) * len(TEXTS), 2000)
+        self.hostile_manifests()
         self.story("", os.environ.get("SCREENS", ""))
+
+    def hostile_manifests(self):
+        """Each form in each text of a manifest. What is refused says so; what is accepted is looked at by a story."""
+        outcomes = {}
+        for number, (field, form) in enumerate(itertools.product(FIELDS, FORMS)):
+            manifest = job(f"field-{number}", "speech", 0, "true")
+            manifest["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] = "closed"
+            FIELDS[field](manifest, form.format(number))
+            status, answer = self.server.call("POST", "/v1/namespaces/speech/jobs", manifest)
+            self.assertIn(status, (201, 400, 403, 404, 422), f"{field}: {answer}")
+            outcomes.setdefault(field, []).append(status == 201)
+            if status == 201:
+                self.accepted.append(answer["id"])
+        for field, taken in outcomes.items():
+            print(f"     {field}: {sum(taken)} of {len(taken)} accepted")
 
 
 if __name__ == "__main__":

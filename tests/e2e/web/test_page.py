@@ -144,7 +144,8 @@ class Page(unittest.TestCase):
             # With a provider nobody is known by the loopback address alone, so nothing but the process has to be ended.
             self.addCleanup(shutil.rmtree, server.dir, ignore_errors=True)
             self.addCleanup(server.stop)
-            provider.start("web", server.url() + "/ui/signed-in")
+            # Tokens that end soon, so that the page has to renew them.
+            provider.start("web", server.url() + "/ui/signed-in", id_token_seconds=12)
             self.addCleanup(provider.stop)
             run = subprocess.run(["node", f"{SOURCE}/tests/e2e/web/sign_in.mjs", server.url(), provider.issuer], capture_output=True, text=True,
                                  timeout=120, check=False, env={**os.environ, "MUSTER_WEB": self.web})

@@ -185,7 +185,7 @@ TEST(LauncherCodec, QuestionsComeThrough) {
   EXPECT_EQ(Fields(*PolicyFrom(ToWire(policy))), Fields(policy));
   const SignalOrder signal{10, SignalOrder::Target::kStep, 3};
   EXPECT_EQ(Fields(*SignalFrom(ToWire(kKey, signal))), Fields(signal));
-  const LogQuery query{"p", "c", -5, 1 << 20};
+  const LogQuery query{"p", "c", -5, 1 << 20, true};
   EXPECT_EQ(Fields(QueryFrom(ToWire(kKey, query))), Fields(query));
   EXPECT_EQ(*KeyFrom(ToWire(kKey)), kKey);
 }

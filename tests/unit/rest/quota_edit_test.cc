@@ -66,5 +66,27 @@ TEST(RestQuota, WhatIsWrongIsRefusedByItsField) {
   EXPECT_EQ(QuotaOfQueue(api).at("nominal"), "4");
 }
 
+TEST(RestQuota, TheOrderOfAQueueHasPositions) {
+  ApiWorld api;
+  ASSERT_EQ(api.Ask("POST", "/v1/quotas", EditOf(api, R"(,"nominal":"0")")).status, 200);
+  for (const char* name : {"first", "second", "third"})
+    ASSERT_EQ(api.Post("/v1/namespaces/default/jobs", JobManifest(name)).status, 201);
+  const std::string path = "/v1/clusterqueues/cq/order";
+  const json::value all = Json(api.Get(path).body);
+  EXPECT_EQ(all.at("waiting"), 3);
+  ASSERT_EQ(all.at("items").as_array().size(), 3U);
+  EXPECT_EQ(all.at("items").at(0).at("name"), "first");
+  EXPECT_EQ(all.at("items").at(0).at("position"), 1);
+  const json::value piece = Json(api.Get(path + "?offset=1&limit=1").body);
+  EXPECT_EQ(piece.at("waiting"), 3);
+  ASSERT_EQ(piece.at("items").as_array().size(), 1U);
+  EXPECT_EQ(piece.at("items").at(0).at("name"), "second");
+  EXPECT_EQ(piece.at("items").at(0).at("position"), 2);
+  EXPECT_TRUE(Json(api.Get(path + "?offset=9").body).at("items").as_array().empty());
+  EXPECT_EQ(api.Get("/v1/clusterqueues/none/order").status, 404);
+  EXPECT_EQ(api.Get(path + "?limit=0").status, 400);
+  EXPECT_EQ(api.Get(path + "?since=1").status, 400);
+}
+
 }  // namespace
 }  // namespace muster::test

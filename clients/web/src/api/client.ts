@@ -67,7 +67,8 @@ export async function refusalOf(operation: Operation, params: Params, answer: Re
   if (answer.status === 401) unknownCaller.value = problem.detail ?? problem.message ?? "the daemon does not know who asks";
   const fields = problem.errors ?? [];
   let text = problem.detail ?? problem.message ?? problem.title ?? `the daemon answered ${answer.status}`;
-  if (answer.status === 403 && !text.includes(" " + verb + " ")) {
+  // A way whose resource is "{job}" or "{document}" is refused by the sentence alone.
+  if (answer.status === 403 && !resource.includes("{") && !text.includes(" " + verb + " ")) {
     text = `${text} (${verb} ${resource}${namespace === "" ? "" : ` in namespace ${namespace}`})`;
   }
   const more = fields.filter((one) => !text.includes(one.message)).map((one) => `${one.field} ${one.message}`);

@@ -1,4 +1,5 @@
 import { render } from "preact";
+import { keepSignedIn } from "../api/signin";
 import { startFeed } from "../live/feed";
 import "../style/style.css";
 import { startKeys } from "./keys";
@@ -6,4 +7,5 @@ import { Shell } from "./shell";
 
 startKeys();
 startFeed();
+keepSignedIn();
 render(<Shell />, document.getElementById("app")!);

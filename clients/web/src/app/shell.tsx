@@ -1,6 +1,6 @@
 // The frame around every view: menu, jump box, live mark, time zone, sign-in.
 import { signal, useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { call, sentence, token, unknownCaller, useToken } from "../api/client";
 import { may, me, readMe } from "../api/rights";
 import { begin, providers, type SignInProvider } from "../api/signin";
@@ -52,9 +52,12 @@ function LiveMark() {
 }
 
 function Menu(props: { current: View | null }) {
+  const list = useRef<HTMLUListElement>(null);
+  // In a narrow window the menu is one line that scrolls.
+  useEffect(() => list.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" }), [props.current]);
   return (
     <nav aria-label="Views">
-      <ul>
+      <ul ref={list}>
         {views
           .filter((view) => view.menu !== undefined && (!view.needs || may(view.needs).value !== false))
           .map((view) => (

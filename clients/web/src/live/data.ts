@@ -19,13 +19,15 @@ export interface DataSource<T> extends Signal<Data<T>> {
 }
 
 // At most one part in so many of the time is spent on reading one thing again.
-const shareOfTime = 10;
+const shareOfTime = 50;
 
 interface Options {
   /** Whether an event makes the data old; every event if absent. */
   on?: (event: Event) => boolean;
   /** At least so many ms between two readings after events. */
   gap?: number;
+  /** Other events make it a little old: at least so many ms between two readings after them; absent: they do not. */
+  others?: number;
   /** Read again after so many ms without the feed. */
   every?: number;
 }
@@ -41,6 +43,7 @@ export function useData<T>(key: string, read: (stop: AbortSignal) => Promise<T>,
     const gap = options.gap ?? 1_000;
     let control: AbortController | null = null;
     let timer = 0;
+    let due = 0;
     let last = 0;
     let took = 0;
     let wanted = false;
@@ -67,18 +70,22 @@ export function useData<T>(key: string, read: (stop: AbortSignal) => Promise<T>,
       }
       if (wanted && !mine.signal.aborted) soon();
     };
-    const soon = () => {
-      if (timer !== 0) return;
+    const soon = (after = gap) => {
+      // What takes the daemon long is asked for more seldom.
+      const at = last + Math.max(after, took * shareOfTime);
+      if (timer !== 0 && due <= at) return;
+      clearTimeout(timer);
+      due = at;
       timer = window.setTimeout(() => {
         timer = 0;
         if (!paused.peek() && document.visibilityState === "visible") void run();
         else wanted = true;
-        // What takes the daemon long is asked for more seldom.
-      }, Math.max(0, last + Math.max(gap, took * shareOfTime) - Date.now()));
+      }, Math.max(0, at - Date.now()));
     };
     source.again = () => void run();
     const unlisten = listen((events) => {
       if (!options.on || events.some(options.on)) soon();
+      else if (options.others !== undefined) soon(options.others);
     });
     // What came while the page was hidden or paused is read when it is looked at again.
     const shown = () => wanted && soon();

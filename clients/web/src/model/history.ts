@@ -6,6 +6,8 @@ export interface Attempt {
   startTime: string | null;
   endTime: string | null;
   usage: Record<string, string>;
+  clusterQueue?: string;
+  held?: ReadonlyArray<{ flavor: string; resource: string; amount: string }>;
 }
 export interface Accounted {
   job: {
@@ -18,7 +20,7 @@ export interface Accounted {
     startTime: string | null;
     endTime: string | null;
     admitTime?: string | null;
-    podSets?: ReadonlyArray<{ count: number; requests: Record<string, unknown> }>;
+    podSets?: ReadonlyArray<{ count: number; requests: Record<string, unknown>; flavors?: Record<string, unknown> }>;
   };
   attempts: Attempt[];
 }
@@ -28,11 +30,20 @@ export function withLive(row: Accounted): Accounted {
   const { state, admitTime, startTime, podSets } = row.job;
   if ((state !== "Admitted" && state !== "Running") || !admitTime || row.attempts.some((attempt) => attempt.endTime === null)) return row;
   const sums: Record<string, number> = {};
+  const byFlavor = new Map<string, { flavor: string; resource: string; sum: number }>();
   for (const podSet of podSets ?? []) {
-    for (const [resource, text] of Object.entries(podSet.requests)) sums[resource] = (sums[resource] ?? 0) + podSet.count * amountOf(String(text));
+    for (const [resource, text] of Object.entries(podSet.requests)) {
+      const amount = podSet.count * amountOf(String(text));
+      sums[resource] = (sums[resource] ?? 0) + amount;
+      const flavor = String(podSet.flavors?.[resource] ?? "");
+      if (flavor === "") continue;
+      const key = `${flavor} ${resource}`;
+      byFlavor.set(key, { flavor, resource, sum: (byFlavor.get(key)?.sum ?? 0) + amount });
+    }
   }
   const usage = Object.fromEntries(Object.entries(sums).map(([resource, sum]) => [resource, String(sum)]));
-  return { ...row, attempts: [...row.attempts, { admitTime, startTime, endTime: null, usage }] };
+  const held = [...byFlavor.values()].map(({ sum, ...one }) => ({ ...one, amount: String(sum) }));
+  return { ...row, attempts: [...row.attempts, { admitTime, startTime, endTime: null, usage, clusterQueue: row.job.clusterQueue, held }] };
 }
 
 /** By nearest rank; null of nothing. */

@@ -33,6 +33,8 @@ const stuck: Record<string, string> = {
 
 /** What its owner should do about a job; "" for nothing. */
 export function adviceOf(job: Mine): string {
+  // Of a job that nobody suspended it is the queue that is stopped.
+  if (job.state === "Pending" && job.reason === "Suspended") return "Its queue is stopped. Ask the administrator of the queue.";
   if (job.state === "Pending" || job.state === "Held") return stuck[job.reason] ?? (job.state === "Held" ? "It is held. Release it when it may run." : "");
   if (job.state !== "Failed") return "";
   if (job.reason === "OutOfMemory") return "It ran out of memory. Ask for more.";

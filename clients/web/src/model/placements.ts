@@ -40,5 +40,9 @@ export function troubleOf(placement: Placement): { failed: number; drifted: numb
   return { failed: sum("failedPlacements"), drifted: sum("driftedPlacements"), differ: sum("diffedPlacements") };
 }
 
+/** How much is wrong with a placement on one member. */
+export const troubleOn = (one: { failedPlacements?: readonly unknown[]; driftedPlacements?: readonly unknown[]; diffedPlacements?: readonly unknown[] }): number =>
+  (one.failedPlacements?.length ?? 0) + (one.driftedPlacements?.length ?? 0) + (one.diffedPlacements?.length ?? 0);
+
 /** The members that a placement picked. */
 export const pickedBy = (placement: Placement): string[] => (placement.status?.placementStatuses ?? []).map((one) => one.clusterName ?? "").filter((name) => name !== "");

@@ -159,6 +159,41 @@ export function borrowsSince(jobs: readonly Holder[], queue: string, quota: Pick
   return "";
 }
 
+/** What an attempt of the accounting held, from its admission to its end. */
+export interface HeldAttempt {
+  admitTime: string | null;
+  endTime: string | null;
+  clusterQueue?: string;
+  held?: ReadonlyArray<{ flavor: string; resource: string; amount: string }>;
+}
+
+/**
+ * Since when a queue holds more than its own quota without a break, by all attempts that ended after `from` or have
+ * not ended: "" if it did so at `from` already, null if they do not hold more.
+ */
+export function borrowingSince(rows: ReadonlyArray<{ attempts: readonly HeldAttempt[] }>, quota: Pick<Quota, "clusterQueue" | "flavor" | "resource" | "nominal">, from: number): string | null {
+  const steps: Array<{ at: number; text: string; amount: number }> = [];
+  for (const attempt of rows.flatMap((row) => row.attempts)) {
+    if (attempt.clusterQueue !== quota.clusterQueue || attempt.admitTime === null) continue;
+    const held = attempt.held?.find((one) => one.flavor === quota.flavor && one.resource === quota.resource);
+    if (!held) continue;
+    const amount = amountOf(held.amount);
+    steps.push({ at: Date.parse(attempt.admitTime), text: attempt.admitTime, amount });
+    if (attempt.endTime !== null) steps.push({ at: Date.parse(attempt.endTime), text: attempt.endTime, amount: -amount });
+  }
+  // Of one time what begins goes before what ends, so that a change of hands is no break.
+  steps.sort((a, b) => a.at - b.at || b.amount - a.amount);
+  const nominal = amountOf(quota.nominal);
+  let sum = 0;
+  let since: string | null = null;
+  for (const step of steps) {
+    sum += step.amount;
+    if (sum <= nominal) since = null;
+    else if (since === null) since = step.at <= from ? "" : step.text;
+  }
+  return since;
+}
+
 /** Queues that hold more than their own of it, and queues that lend, of the same root of the tree. */
 export function lendersOf(quotas: readonly Quota[], flavor: string, resource: string): Array<{ queue: string; lent: Amount }> {
   return quotas

@@ -1,6 +1,6 @@
 // A played week: the accounting as the documents of POST /v1/simulate, and the decisions of a run
 // as a curve. Pure.
-import { waitOf, type Accounted } from "./history";
+import { percentile, waitOf, type Accounted } from "./history";
 import { amountOf } from "./quantity";
 
 interface Played extends Accounted {
@@ -9,13 +9,16 @@ interface Played extends Accounted {
     queue: string;
     kind: string;
     priorityClass?: string;
+    timeLimitSeconds?: number | null;
     podSets: ReadonlyArray<{ name: string; count: number; requests: Record<string, unknown> }>;
   };
 }
 
 export interface Playable {
   documents: Array<Record<string, unknown>>;
-  /** Jobs that cannot be played: they never ran, or have no pods or queue. */
+  /** Of them those that have not started: how long they run is a guess. */
+  guessed: number;
+  /** Jobs that are not played: they ended or are held without having run, or have no pods or queue. */
   left: number;
 }
 
@@ -28,20 +31,48 @@ export function runOf(row: Accounted, now: number): number | null {
 }
 
 /**
+ * How long a job that waits will run, in seconds, as far as it can be guessed: as the jobs of its user in its queue
+ * ran, half of them longer; else as those of the queue, else as all; but not beyond its time limit.
+ */
+function guesses(rows: readonly Played[], now: number): (job: Played["job"]) => number {
+  const runs = new Map<string, number[]>();
+  for (const row of rows) {
+    const run = runOf(row, now);
+    if (run === null) continue;
+    for (const key of [`${row.job.queue} ${row.job.user}`, row.job.queue, ""]) {
+      const list = runs.get(key);
+      if (list) list.push(run);
+      else runs.set(key, [run]);
+    }
+  }
+  const medians = new Map([...runs].map(([key, list]) => [key, percentile(list, 50)!]));
+  return (job) => {
+    const run = medians.get(`${job.queue} ${job.user}`) ?? medians.get(job.queue) ?? medians.get("") ?? 0;
+    const limit = job.timeLimitSeconds ?? 0;
+    if (limit > 0) return run > 0 ? Math.min(run, limit) : limit;
+    return run;
+  };
+}
+
+/**
  * Each job as a plain Job with the same amounts, queue, arrival and run time. The pods of several pod
  * sets become equal pods that ask for the same in sum.
  */
 export function documentsOf(rows: readonly Played[], from: number, now: number): Playable {
   const documents: Array<Record<string, unknown>> = [];
   let left = 0;
+  let guessed = 0;
+  const guess = guesses(rows, now);
   for (const row of rows) {
     const { job } = row;
-    const run = runOf(row, now);
+    const ran = runOf(row, now);
+    const run = ran ?? (job.state === "Pending" || job.state === "Admitted" ? guess(job) : 0);
     const pods = job.podSets.reduce((sum, podSet) => sum + podSet.count, 0);
-    if (run === null || pods === 0 || job.queue === "") {
+    if (run === 0 || pods === 0 || job.queue === "") {
       ++left;
       continue;
     }
+    if (ran === null) ++guessed;
     const arrival = Math.max(0, (Date.parse(job.submitTime) - from) / 1000);
     documents.push({
       apiVersion: "batch/v1",
@@ -68,7 +99,7 @@ export function documentsOf(rows: readonly Played[], from: number, now: number):
       },
     });
   }
-  return { documents, left };
+  return { documents, guessed, left };
 }
 
 // What one pod asks for if all pods ask for the same and the sum stays; whole units, rounded up.

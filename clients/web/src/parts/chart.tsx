@@ -68,7 +68,7 @@ export function Chart(props: ChartProps) {
         ...(zone ? { tzDate: (s: number) => uPlot.tzDate(new Date(s * 1000), "Etc/UTC") } : {}),
         scales: { y: { range: (_, low, high) => [Math.min(0, low ?? 0), high > 0 ? high * 1.08 : 1] } },
         axes: [
-          { ...axis, values: (_, all) => all.map((at) => axisText(at, props.times[props.times.length - 1]! - props.times[0]!, zone)) },
+          { ...axis, space: 90, values: (_, all) => all.map((at) => axisText(at, props.times[props.times.length - 1]! - props.times[0]!, zone)) },
           { ...axis, size: 64, values: (_, all) => all.map(props.text) },
         ],
         legend: { show: false },

@@ -85,6 +85,17 @@ export function Check(props: { label: string; on: boolean; set: (on: boolean) =>
   );
 }
 
+/** The end of a row of filters: reads anew what no event makes old. */
+export function ReadAgain(props: { again: () => void }) {
+  return (
+    <div class="field">
+      <button type="button" onClick={props.again}>
+        Read again
+      </button>
+    </div>
+  );
+}
+
 /** A form that waits for `send` and shows why it failed. */
 export function Form(props: { send: () => Promise<void>; action: string; children: ComponentChildren; disabled?: boolean }) {
   const busy = useSignal(false);

@@ -26,7 +26,7 @@ export function Facts(props: { rows: ReadonlyArray<readonly [string, ComponentCh
 export function SmallTable(props: { label: string; head: readonly string[]; rows: ReadonlyArray<readonly ComponentChildren[]> }) {
   return (
     <div class="scroll" role="region" aria-label={props.label} tabIndex={0}>
-      <table class="small">
+      <table class={props.head.length > 5 ? "small many" : "small"}>
         <thead>
           <tr>
             {props.head.map((one) => (

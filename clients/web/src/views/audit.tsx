@@ -4,7 +4,7 @@ import { call } from "../api/client";
 import type { AuditEntry } from "../api/types";
 import { useData } from "../live/data";
 import { Command, shellWord } from "../parts/command";
-import { Choice, Field } from "../parts/form";
+import { Choice, Field, ReadAgain } from "../parts/form";
 import { SmallTable } from "../parts/sentence";
 import { Empty, Loaded } from "../parts/states";
 import { Time } from "../parts/time";
@@ -72,11 +72,7 @@ function Audit() {
             ["failed", "failed"],
           ]}
         />
-        <div class="field">
-          <button type="button" onClick={data.again}>
-            Read again
-          </button>
-        </div>
+        <ReadAgain again={data.again} />
       </div>
       <p class="note">
         An object reads clusterqueue/team-a or job/default/train; with / at its end it stands for all below it.

@@ -7,7 +7,7 @@ import { begins, groups, resourcesOf, useSeries, waitSeries, type Accounted, typ
 import { amountOf, amountText } from "../model/quantity";
 import { Chart } from "../parts/chart";
 import { Command } from "../parts/command";
-import { Choice } from "../parts/form";
+import { Choice, ReadAgain } from "../parts/form";
 import { Sentence, SmallTable } from "../parts/sentence";
 import { Empty, Loaded } from "../parts/states";
 import { durationText } from "../parts/time";
@@ -118,11 +118,7 @@ function History() {
         <Choice label="User" value={user} set={(value) => setQuery({ user: value })} options={options(names((row) => row.job.user), user)} />
         <Choice label="Queue" value={queue} set={(value) => setQuery({ queue: value })} options={options(names((row) => row.job.clusterQueue), queue)} />
         <Choice label="Resource" value={resource} set={(value) => setQuery({ resource: value })} options={(resources.length > 0 ? resources : ["cpu"]).map((one) => [one, one] as const)} />
-        <div class="field">
-          <button type="button" onClick={data.again}>
-            Read again
-          </button>
-        </div>
+        <ReadAgain again={data.again} />
       </div>
       <Loaded data={data.value} again={data.again}>
         {({ cut, quotas, window }) =>

@@ -102,15 +102,16 @@ function Mines(props: { user: string }) {
     `home ${props.user}`,
     async () => {
       const since = new Date(Date.now() - dayMs).toISOString();
-      const answer = await call("listJobs", {}, { user: props.user, since, limit: atMost, fields });
-      return { items: (answer.items as unknown as Array<Mine & { displayName: string }>).map((job) => ({ ...job, name: job.displayName || job.name })), more: answer.next_page_token !== "" };
+      const answer = await call("listJobs", {}, { user: props.user, since, sort: "-id", limit: atMost, fields });
+      return { items: (answer.items as unknown as Array<Mine & { displayName: string }>).map((job) => ({ ...job, name: job.displayName || job.name })), more: answer.total > answer.items.length };
     },
-    { on: (event) => event.job !== 0, gap: 2_000 },
+    { on: (event) => event.job !== 0, gap: 4_000 },
   );
   return (
     <Loaded data={jobs.value} again={jobs.again}>
       {({ items, more }) => {
-        const open = items.filter((job) => job.endTime === null);
+        // What runs first, then what waits, then what is held; of each the newest first.
+        const open = ["Running", "Admitted", "Pending", "Held"].flatMap((state) => items.filter((job) => job.endTime === null && job.state === state));
         const changes = changesSince(items, Date.now() - dayMs);
         const count = (what: Change["what"]) => changes.filter((one) => one.what === what).length;
         const failed = count("failed");
@@ -130,7 +131,7 @@ function Mines(props: { user: string }) {
               {open.length === 0 ? "None of your jobs is open" : `Of your jobs ${countsText(open)}`}. Since yesterday {count("succeeded")} succeeded,{" "}
               {failed} failed, {count("was cancelled")} {count("was cancelled") === 1 ? "was" : "were"} cancelled.
             </Sentence>
-            {more && <p class="note">These are the first {atMost} of your jobs. <Link to={`/jobs?user=${encodeURIComponent(props.user)}`}>See all of them.</Link></p>}
+            {more && <p class="note">These are the newest {atMost} of your jobs. <Link to={`/jobs?user=${encodeURIComponent(props.user)}`}>See all of them.</Link></p>}
             <Needs jobs={items} user={props.user} />
             <h2>Mine</h2>
             {open.length === 0 ? (

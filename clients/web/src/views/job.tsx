@@ -127,7 +127,7 @@ function Whole(props: { job: JobView; id: string }) {
   const { job } = props;
   // Only events of this job make its parts old.
   const on = (event: Event) => event.job === job.id;
-  const why = useData(`explain ${props.id}`, (stop) => call("explainJob", { id: props.id }, {}, { signal: stop }), { gap: 5_000 });
+  const why = useData(`explain ${props.id}`, (stop) => call("explainJob", { id: props.id }, {}, { signal: stop }), { on, gap: 1_000, others: 15_000 });
   const events = useData(`events ${props.id}`, (stop) => call("jobEvents", { id: props.id }, {}, { signal: stop }), { on });
   const pods = useData(`pods ${props.id}`, async (stop) => ((await call("jobPods", { id: props.id }, {}, { signal: stop })) as { items: Pod[] }).items, { on, gap: 2_000 });
   const told = useData(`told ${props.id}`, async (stop) => ((await call("jobMemberEvents", { id: props.id }, {}, { signal: stop })) as { items: MemberEvent[] }).items, { on, gap: 5_000 });

@@ -231,7 +231,7 @@ function Filters() {
 
 function Groups(props: { filter: Filter; by: string }) {
   const data = useData(`counts ${props.by} ${JSON.stringify(props.filter)}`, (stop) => call("countJobs", {}, { ...props.filter, by: props.by }, { signal: stop }), {
-    gap: 3_000,
+    gap: 5_000,
   });
   const { value, error } = data.value;
   if (error !== "") return <Failure text={error} again={data.again} />;
@@ -322,7 +322,7 @@ function Jobs() {
       const answer = await call("listJobs", {}, { ...filter, sort, fields, offset, limit } as Queries["listJobs"], { signal: stop });
       return { offset, rows: answer.items, total: answer.total };
     },
-    { gap: 2_000 },
+    { gap: 3_000 },
   );
   const piece = data.value.value;
   // While another order or filter is read the old rows stay in sight.

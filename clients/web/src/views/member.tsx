@@ -46,7 +46,7 @@ interface Progress {
 }
 
 // The drain: what it will do and which budgets hold, then how far it is, asked again until it is done.
-function Drain(props: { name: string; jobs: number; close: () => void }) {
+function Drain(props: { name: string; jobs: number; placements: readonly Placement[]; close: () => void }) {
   const force = useSignal(false);
   const progress = useSignal<Progress | null>(null);
   const error = useSignal("");
@@ -76,6 +76,9 @@ function Drain(props: { name: string; jobs: number; close: () => void }) {
     return () => clearInterval(timer);
   }, [left > 0]);
   const now = progress.value;
+  // A budget is of the placement of its own name.
+  const ofThis = (one: Budget) => props.placements.some((placement) => placement.metadata.name === one.metadata.name && (placement.metadata.namespace ?? "") === (one.metadata.namespace ?? ""));
+  const holding = (budgets.value.value ?? []).filter(ofThis);
   return (
     <Dialog title={`Drain ${props.name}`} close={props.close}>
       {now === null ? (
@@ -85,13 +88,13 @@ function Drain(props: { name: string; jobs: number; close: () => void }) {
           </p>
           <h3>Budgets that hold</h3>
           <ul class="plain">
-            {(budgets.value.value ?? []).map((one) => (
+            {holding.map((one) => (
               <li key={`${one.metadata.namespace} ${one.metadata.name}`}>
                 {one.metadata.namespace ? `${one.metadata.namespace}/` : ""}
                 {one.metadata.name}: {one.spec?.maxUnavailable !== undefined ? `at most ${one.spec.maxUnavailable} away` : `at least ${one.spec?.minAvailable} there`}
               </li>
             ))}
-            {budgets.value.value?.length === 0 && <li>None: all of them are evicted at once.</li>}
+            {budgets.value.value && holding.length === 0 && <li>None: all of them are evicted at once.</li>}
           </ul>
           <Check label="Cancel jobs that may not be requeued, instead of waiting for them" on={force.value} set={(on) => (force.value = on)} />
         </Form>
@@ -120,7 +123,7 @@ function Drain(props: { name: string; jobs: number; close: () => void }) {
   );
 }
 
-function Actions(props: { name: string; cordoned: boolean; jobs: number; again: () => void }) {
+function Actions(props: { name: string; cordoned: boolean; jobs: number; placements: readonly Placement[]; again: () => void }) {
   const drains = useSignal(false);
   const error = useSignal("");
   const change = async () => {
@@ -151,6 +154,7 @@ function Actions(props: { name: string; cordoned: boolean; jobs: number; again: 
         <Drain
           name={props.name}
           jobs={props.jobs}
+          placements={props.placements}
           close={() => {
             drains.value = false;
             props.again();
@@ -183,7 +187,7 @@ function Member({ params }: ViewProps) {
                 {facts.cordoned ? (member.status?.draining ? "; it is being drained" : "; it is cordoned and takes no new jobs") : ""}. {jobs.length} {jobs.length === 1 ? "job" : "jobs"} that you may see{" "}
                 {jobs.length === 1 ? "is" : "are"} there.
               </Sentence>
-              {mayChange && <Actions name={name} cordoned={facts.cordoned} jobs={jobs.length} again={data.again} />}
+              {mayChange && <Actions name={name} cordoned={facts.cordoned} jobs={jobs.length} placements={placements} again={data.again} />}
               <Facts
                 rows={[
                   ["kind", facts.backend],

@@ -2,7 +2,7 @@
 import { Link } from "../app/router";
 import type { PlacedDifference, PlacedResource } from "../api/types";
 import { useData } from "../live/data";
-import { conditionsInOrder, pickedBy, troubleOf, type Placement } from "../model/placements";
+import { conditionsInOrder, pickedBy, troubleOf, troubleOn, type Placement } from "../model/placements";
 import { Command, shellWord } from "../parts/command";
 import { ConditionList, ConditionMark } from "../parts/conditions";
 import { getObject, listObjects, placementGroup } from "../parts/objects";
@@ -45,7 +45,7 @@ function Placements() {
               <SmallTable
                 label="Placements"
                 head={["placement", "members", "state", "failed", "drifted", "differ"]}
-                rows={all.map((one) => {
+                rows={[...troubled, ...all.filter((one) => !troubled.includes(one))].map((one) => {
                   const trouble = troubleOf(one);
                   return [
                     <Link to={addressOf(one)}>{nameOf(one)}</Link>,
@@ -76,6 +76,32 @@ function Placements() {
 
 const objectName = (one: PlacedResource) => `${one.kind} ${one.namespace ? `${one.namespace}/` : ""}${one.name}`;
 
+// What could not be applied, or is not available, with the condition that says so.
+function Failures(props: { objects: readonly PlacedResource[] }) {
+  if (props.objects.length === 0) return null;
+  return (
+    <>
+      <h3>Failed</h3>
+      <SmallTable
+        label="Failed"
+        head={["object", "since", "condition", "why"]}
+        rows={props.objects.map((one) => [
+          objectName(one),
+          <Time at={one.condition?.lastTransitionTime} />,
+          one.condition ? (
+            <>
+              <ConditionMark type={one.condition.type ?? ""} condition={one.condition} /> <span class="note">{one.condition.reason}</span>
+            </>
+          ) : (
+            "not told"
+          ),
+          one.condition?.message ?? "",
+        ])}
+      />
+    </>
+  );
+}
+
 function Differences(props: { title: string; objects: readonly PlacedResource[]; of: (one: PlacedResource) => PlacedDifference[] | undefined; since: (one: PlacedResource) => string | undefined }) {
   if (props.objects.length === 0) return null;
   return (
@@ -90,7 +116,7 @@ function Differences(props: { title: string; objects: readonly PlacedResource[];
           return shown.map((path, i) => [
             i === 0 ? objectName(one) : "",
             i === 0 ? <Time at={props.since(one)} /> : "",
-            <code>{path.path ?? one.condition?.message ?? ""}</code>,
+            <code>{path.path ?? "not told"}</code>,
             <code>{path.valueInMember ?? "–"}</code>,
             <code>{path.valueInHub ?? "–"}</code>,
           ]);
@@ -134,21 +160,22 @@ function PlacementPage({ params }: ViewProps) {
                   ["command", <Command text={`muster describe ${namespace === "" ? "crp" : "rp"} ${shellWord(name)}${namespace === "" ? "" : ` -n ${shellWord(namespace)}`}`} />],
                 ]}
               />
-              <h2>State</h2>
-              <ConditionList conditions={conditionsInOrder(one.status?.conditions)} />
               {statuses
                 .filter((status) => status.clusterName)
+                .sort((a, b) => troubleOn(b) - troubleOn(a))
                 .map((status) => (
                   <section key={status.clusterName}>
                     <h2>
                       On <Link to={`/members/${encodeURIComponent(status.clusterName)}`}>{status.clusterName}</Link>
                     </h2>
-                    <ConditionList conditions={conditionsInOrder(status.conditions)} />
-                    <Differences title="Failed" objects={status.failedPlacements ?? []} of={() => []} since={(object) => object.condition?.lastTransitionTime} />
+                    <Failures objects={status.failedPlacements ?? []} />
                     <Differences title="Drifted" objects={status.driftedPlacements ?? []} of={(object) => object.observedDrifts} since={(object) => object.firstDriftedObservedTime} />
                     <Differences title="Differ" objects={status.diffedPlacements ?? []} of={(object) => object.observedDiffs} since={(object) => object.firstDiffedObservedTime} />
+                    <ConditionList conditions={conditionsInOrder(status.conditions)} />
                   </section>
                 ))}
+              <h2>All in all</h2>
+              <ConditionList conditions={conditionsInOrder(one.status?.conditions)} />
               {not.length > 0 && (
                 <>
                   <h2>Why not on other members</h2>

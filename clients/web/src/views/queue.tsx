@@ -1,12 +1,12 @@
 // One ClusterQueue: its quotas and their edit, its order with positions, and who holds its quota.
 import { useSignal, type Signal } from "@preact/signals";
-import { Link } from "../app/router";
-import { call, sentence } from "../api/client";
+import { Link, query, setQuery } from "../app/router";
+import { call } from "../api/client";
 import { may } from "../api/rights";
 import type { Quota } from "../api/types";
 import { useData } from "../live/data";
 import { readable } from "../model/quantity";
-import { heldBy, type ClusterQueue, type Holder } from "../model/queues";
+import { borrowingSince, heldBy, type ClusterQueue, type Holder } from "../model/queues";
 import { Command, shellWord } from "../parts/command";
 import { Dialog } from "../parts/dialog";
 import { Check, Field, Form } from "../parts/form";
@@ -15,78 +15,104 @@ import { QuotaBars } from "../parts/quota_bars";
 import { Facts, Sentence, SmallTable } from "../parts/sentence";
 import { Failure, Loaded, State } from "../parts/states";
 import { Duration, Time } from "../parts/time";
+import { readAccounting } from "./accounting_data";
 import { concernsQueues, readHolders, type LocalQueue } from "./queue_data";
 import type { View, ViewProps } from "./view";
 import "../style/views.css";
 
 type Mention = { id: number; namespace: string; name: string; state: string; priority: number };
-interface Waiting extends Mention {
-  position: number;
-  summary: string;
-  submitTime: string;
-  user: string;
-}
 
-// Positions are the daemon's own, one question for each job, so only the first ones are asked for.
-const askedAtMost = 20;
+const pageSize = 50;
+// How far back the accounting is read for the begin of borrowing.
+const borrowedAtMost = 7 * 86_400_000;
 
-const JobLink = (props: { job: { id: number; namespace: string; name: string } }) => (
+const JobLink = (props: { job: { id: number; namespace: string; name: string; displayName?: string } }) => (
   <Link to={`/jobs/${props.job.id}`}>
-    {props.job.id} {props.job.namespace}/{props.job.name}
+    {props.job.id} {props.job.namespace}/{props.job.displayName || props.job.name}
   </Link>
 );
 
-async function readOrder(queue: string): Promise<{ waiting: Waiting[]; total: number; most: boolean }> {
-  const atMost = 5_000;
-  const answer = await call("listJobs", {}, { state: "Pending", fields: "id,name,displayName,namespace,user,clusterQueue,priority,state,submitTime", limit: atMost });
-  const mine = (answer.items as Array<(typeof answer.items)[number] & { displayName?: string }>).filter((job) => job.clusterQueue === queue).map((job) => ({ ...job, name: job.displayName || job.name }));
-  const likely = [...mine].sort((a, b) => b.priority - a.priority || a.submitTime.localeCompare(b.submitTime) || a.id - b.id).slice(0, askedAtMost);
-  const waiting = await Promise.all(
-    likely.map(async (job) => {
-      try {
-        const why = await call("explainJob", { id: job.id });
-        return { ...job, position: why.state === "Pending" ? why.position : -1, summary: why.summary };
-      } catch (error) {
-        // It may have ended, or be hidden, since the list was read.
-        return { ...job, position: 0, summary: sentence(error) };
-      }
-    }),
-  );
-  const order = (one: Waiting) => (one.position === 0 ? Infinity : one.position);
-  return { waiting: waiting.filter((one) => one.position >= 0).sort((a, b) => order(a) - order(b)), total: mine.length, most: answer.next_page_token !== "" };
-}
-
+// The daemon's own order, piece by piece; the address says from which position on.
 function Order(props: { queue: string }) {
-  const data = useData(`order ${props.queue}`, () => readOrder(props.queue), { on: (event) => event.job !== 0, gap: 5_000 });
+  const from = Math.max(0, Number(query.value.get("from") ?? 0) || 0);
+  const data = useData(`order ${props.queue} ${from}`, (stop) => call("queueOrder", { name: props.queue }, { offset: from, limit: pageSize }, { signal: stop }), { on: (event) => event.job !== 0, gap: 3_000 });
+  const go = (to: number) => setQuery({ from: to <= 0 ? "" : String(to) }, false);
   return (
     <Loaded data={data.value} again={data.again}>
-      {({ waiting, total, most }) =>
-        waiting.length === 0 ? (
-          <p>No job that you may see waits here.</p>
-        ) : (
+      {({ waiting, items }) => {
+        const last = Math.min(waiting, from + pageSize);
+        const hidden = Math.max(0, last - from) - items.length;
+        return (
           <>
-            <SmallTable
-              label="Jobs that wait, in order"
-              head={["position", "job", "user", "priority", "waits", "why"]}
-              rows={waiting.map((job) => [
-                <span class="num">{job.position === 0 ? "not tried now" : job.position}</span>,
-                <JobLink job={job} />,
-                job.user,
-                <span class="num">{job.priority}</span>,
-                <Duration from={job.submitTime} />,
-                job.summary,
-              ])}
-            />
-            {total > waiting.length && (
+            {waiting === 0 ? <p>No job waits here for its turn. Jobs that are held, or wait before they may be tried again, have no position.</p> : null}
+            {items.length > 0 && (
+              <SmallTable
+                label="Jobs that wait, in order"
+                head={["position", "job", "user", "priority", "waits", "why"]}
+                rows={items.map((job) => [
+                  <span class="num">{job.position}</span>,
+                  <JobLink job={job} />,
+                  job.user,
+                  <span class="num">{job.priority}</span>,
+                  <Duration from={job.submitTime} />,
+                  job.message || job.reason,
+                ])}
+              />
+            )}
+            {waiting > 0 && (
               <p class="note">
-                {waiting.length} of {total}
-                {most ? " or more" : ""} that wait; the others are behind these by priority and age. A job's own page has its position.
+                {from < waiting ? `Positions ${from + 1} to ${last} of ${waiting}.` : `There are only ${waiting} positions.`}
+                {hidden > 0 && ` ${hidden} of them are of jobs that you may not see.`}
               </p>
             )}
+            {(from > 0 || last < waiting) && (
+              <div class="row">
+                <button type="button" disabled={from === 0} onClick={() => go(from - pageSize)}>
+                  Before
+                </button>
+                <button type="button" disabled={last >= waiting} onClick={() => go(from + pageSize)}>
+                  Behind
+                </button>
+              </div>
+            )}
           </>
-        )
-      }
+        );
+      }}
     </Loaded>
+  );
+}
+
+// Since when the queue borrows: exactly, where the accounting may be read, by the quota of now.
+function Borrows(props: { page: QueuePage }) {
+  const borrowed = props.page.quotas.filter((quota) => quota.borrowed !== "0");
+  const data = useData(
+    `borrows ${borrowed.map((quota) => `${quota.clusterQueue} ${quota.flavor} ${quota.resource} ${quota.nominal}`).join(",")}`,
+    async () => {
+      const from = Date.now() - borrowedAtMost;
+      const { rows, cut } = await readAccounting(from);
+      return borrowed.map((quota) => ({ quota, since: cut ? "" : borrowingSince(rows, quota, from) }));
+    },
+    { on: () => false, every: 600_000 },
+  );
+  if (borrowed.length === 0) return null;
+  return (
+    <ul class="plain">
+      {(data.value.value ?? []).map(({ quota, since }) => (
+        <li key={`${quota.flavor} ${quota.resource}`}>
+          It borrows {readable(quota.borrowed, quota.resource)} {quota.resource} of {quota.flavor}{" "}
+          {since === "" ? (
+            "for longer than the accounting tells"
+          ) : since === null ? (
+            "since just now"
+          ) : (
+            <>
+              since <Time at={since} /> (<Duration from={since} />)
+            </>
+          )}
+          <span class="note"> by the quota of now</span>
+        </li>
+      ))}
+    </ul>
   );
 }
 
@@ -229,6 +255,7 @@ function Quotas(props: { page: QueuePage; again: () => void; name: string }) {
   return (
     <>
       <QuotaBars quotas={props.page.quotas} all={props.page.all} holders={props.page.holders} />
+      <Borrows page={props.page} />
       <SmallTable
         label="Quotas"
         head={["flavor", "resource", "nominal", "may borrow", "lends at most", "used", "borrowed", "available", ...(mayEdit ? ["edit"] : [])]}

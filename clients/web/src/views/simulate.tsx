@@ -44,6 +44,7 @@ interface Result {
   changed: Run;
   change: string[];
   played: number;
+  guessed: number;
   left: number;
   cut: boolean;
   wait: number | null;
@@ -74,13 +75,13 @@ async function play(span: number, change: string[]): Promise<Result> {
   const now = Date.now();
   const from = now - span;
   const [fleet, accounting] = await Promise.all([readFleet(), readAccounting(from)]);
-  const { documents, left } = documentsOf(accounting.rows as unknown as Parameters<typeof documentsOf>[0], from, now);
-  if (documents.length === 0) throw new Error("no job ran in this time, so there is nothing to play");
+  const { documents, guessed, left } = documentsOf(accounting.rows as unknown as Parameters<typeof documentsOf>[0], from, now);
+  if (documents.length === 0) throw new Error("no job ran or waited in this time, so there is nothing to play");
   const body = { documents: [...fleet, ...documents.slice(0, jobsAtMost)], decisions: true };
   // One run at a time is what the daemon takes.
   const asIs = (await call("simulate", {}, {}, { body })) as unknown as Run;
   const changed = (await call("simulate", {}, {}, { body: { ...body, set: change } })) as unknown as Run;
-  return { asIs, changed, change, played: Math.min(documents.length, jobsAtMost), left, cut: accounting.cut || documents.length > jobsAtMost, wait: meanWait(accounting.rows), from: from / 1000 };
+  return { asIs, changed, change, played: Math.min(documents.length, jobsAtMost), guessed, left, cut: accounting.cut || documents.length > jobsAtMost, wait: meanWait(accounting.rows), from: from / 1000 };
 }
 
 // Of all jobs, weighted by how many started.
@@ -119,7 +120,9 @@ function Outcome(props: { result: Result }) {
         {asIs.summary.preemptions}.
       </Sentence>
       <p class="note">
-        {props.result.played} jobs were played{props.result.left > 0 ? `, ${props.result.left} that have not started are left out` : ""}
+        {props.result.played} jobs were played
+        {props.result.guessed > 0 ? `, ${props.result.guessed} of them have not started and run as long as others of their user and queue did (half of them longer), at most their time limit` : ""}
+        {props.result.left > 0 ? `; ${props.result.left} that ended or are held without having run are left out` : ""}
         {props.result.cut ? `; there were more, of which only the first were played` : ""}. In truth they waited {wait(props.result.wait)} on average: the play knows no holds, no failures of machines and no start times of members.
       </p>
       <div class="row">
@@ -161,7 +164,7 @@ function Simulate() {
     <>
       <h1>Simulate</h1>
       <p>
-        What would have been, had the queues been otherwise: the jobs of the accounting are played, each as long as it ran, against the queues and members of now, twice, with the scheduler's own decisions. Nothing is changed.
+        What would have been, had the queues been otherwise: the jobs of the accounting are played, each as long as it ran or will probably run, against the queues and members of now, twice, with the scheduler's own decisions. Nothing is changed.
       </p>
       <Form
         action="Play"

@@ -40,7 +40,8 @@ interface Submitted {
 interface Problem {
   text: string;
   fields: Array<{ field: string; message: string }>;
-  /** What was asked of whom, if it was refused for want of a right. */
+  /** For want of a right; `right` names it where the sentence does not. */
+  refused: boolean;
   right: string;
 }
 
@@ -68,9 +69,11 @@ async function explained(job: Job, warnings: string[]): Promise<Submitted> {
 }
 
 function problemOf(error: unknown): Problem {
-  if (!(error instanceof Refusal)) return { text: sentence(error), fields: [], right: "" };
-  const right = error.status === 403 ? `${error.verb} ${error.resource}${error.namespace === "" ? "" : ` in namespace ${error.namespace}`}` : "";
-  return { text: sentence(error), fields: error.fields, right };
+  if (!(error instanceof Refusal)) return { text: sentence(error), fields: [], refused: false, right: "" };
+  // What a document needs a right for depends on its kind; the daemon's own sentence names it.
+  const named = error.status === 403 && !error.resource.includes("{");
+  const right = named ? `${error.verb} ${error.resource}${error.namespace === "" ? "" : ` in namespace ${error.namespace}`}` : "";
+  return { text: sentence(error), fields: error.fields, refused: error.status === 403, right };
 }
 
 function Checks(props: { checked: Checked }) {
@@ -234,7 +237,7 @@ function Submit() {
                 ))}
               </ul>
             )}
-            {wrong.right !== "" && <p>Ask an administrator for the right to {wrong.right}.</p>}
+            {wrong.refused && <p>Ask an administrator for {wrong.right === "" ? "this right" : `the right to ${wrong.right}`}.</p>}
           </div>
         )}
         {ready && checked.value && <Checks checked={checked.value} />}

@@ -7,7 +7,7 @@ import { createServer } from 'node:http';
 import { createSign, generateKeyPairSync } from 'node:crypto';
 import { Provider } from 'oidc-provider';
 
-// With the variable WEB_REDIRECT "muster-web" is a web page that people come back to at that address.
+// With the variable WEB_REDIRECT "muster-web" is a web page that people come back to at that address; ID_TOKEN_SECONDS is how long its tokens are good.
 const back = process.env.WEB_REDIRECT;
 const [port, kid] = [Number(process.argv[2]), process.argv[3]];
 const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
@@ -23,7 +23,7 @@ export const configuration = {
     grant_types: ['urn:ietf:params:oauth:grant-type:device_code', 'refresh_token'],
   }, ...(back ? [{
     client_id: 'muster-web', token_endpoint_auth_method: 'none', application_type: 'native', redirect_uris: [back],
-    grant_types: ['authorization_code'],
+    grant_types: ['authorization_code', 'refresh_token'],
   }] : [])],
   clientBasedCORS: (_, origin, client) => client.clientId === 'muster-web' && back.startsWith(`${origin}/`),
   jwks: { keys: [{ ...privateKey.export({ format: 'jwk' }), kid, use: 'sig', alg: 'RS256' }] },
@@ -36,7 +36,7 @@ export const configuration = {
   }),
   extraTokenClaims: async (_, token) => ({ groups: groups[token.accountId ?? token.clientId] ?? [] }),
   issueRefreshToken: async () => true,
-  ttl: { IdToken: 120, AccessToken: 600, ClientCredentials: 600, RefreshToken: 3600, DeviceCode: 120, Session: 600, Grant: 3600, Interaction: 600 },
+  ttl: { IdToken: Number(process.env.ID_TOKEN_SECONDS ?? 120), AccessToken: 600, ClientCredentials: 600, RefreshToken: 3600, DeviceCode: 120, Session: 600, Grant: 3600, Interaction: 600 },
   features: {
     clientCredentials: { enabled: true },
     deviceFlow: { enabled: true },

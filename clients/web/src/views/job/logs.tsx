@@ -1,5 +1,5 @@
 // The output of all pods of a job, or of one: followed, searched by regular expression, from the
-// start or from its end, with the time of arrival of each line, and to download.
+// start or from its end, with the time at which each line was printed, and to download.
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { ask, call, sentence } from "../../api/client";
@@ -25,7 +25,8 @@ export interface Pod {
 interface Line {
   pod: string;
   text: string;
-  at: number;
+  /** When it was printed, as its member says; "" if it does not know. */
+  at: string;
 }
 
 // Browsers open six connections to a server. More pods than these are read again and again.
@@ -38,6 +39,8 @@ const keptLines = 50_000;
 /** Lines that are in the document at once. */
 const shownLines = 2_000;
 
+// What the daemon puts before a line (timestamps=true).
+const stamp = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)) /;
 const control = /[\u0000-\u0008\u000b-\u001f\u007f]|\u001b\[[0-9;?]*[A-Za-z]/g;
 
 async function readAll(body: ReadableStream<Uint8Array>, take: (text: string) => void): Promise<void> {
@@ -68,6 +71,16 @@ function Marked(props: { text: string; find: RegExp | undefined }) {
       {props.text.slice(hit.index + hit[0].length)}
     </>
   );
+}
+
+// Lines of several pods in the order in which they were printed; one without a time stays behind the one before it.
+function inOrder(logs: ReadonlyArray<readonly Line[]>): Line[] {
+  if (logs.length === 1) return [...logs[0]!];
+  const timed = logs.flatMap((lines) => {
+    let last = 0;
+    return lines.map((line) => ({ line, ms: (last = (line.at && Date.parse(line.at)) || last) }));
+  });
+  return timed.sort((a, b) => a.ms - b.ms).map((one) => one.line);
 }
 
 // Runs `work` on all items, so many at once.
@@ -105,7 +118,10 @@ export function Logs(props: { id: string; pods: readonly Pod[]; running: boolean
     // Pieces of text to lines; `take` gets them as they come.
     const splitter = (name: string, take: (line: Line) => void) => {
       let rest = "";
-      const push = (text: string) => take({ pod: name, text: text.replace(control, ""), at: Date.now() });
+      const push = (text: string) => {
+        const at = stamp.exec(text)?.[1] ?? "";
+        take({ pod: name, text: text.slice(at === "" ? 0 : at.length + 1).replace(control, ""), at });
+      };
       return {
         text: (text: string) => {
           const parts = (rest + text).split("\n");
@@ -121,7 +137,7 @@ export function Logs(props: { id: string; pods: readonly Pod[]; running: boolean
         const answer = await ask(
           "jobLogs",
           { id: props.id },
-          { pod: name, ...(container.value ? { container: container.value } : {}), ...(stay ? { follow: true } : {}), ...(whole.value ? {} : { tail: tailLines }) },
+          { pod: name, timestamps: true, ...(container.value ? { container: container.value } : {}), ...(stay ? { follow: true } : {}), ...(whole.value ? {} : { tail: tailLines }) },
           { signal: stop.signal },
         );
         if (answer.body) await readAll(answer.body, into.text);
@@ -139,7 +155,13 @@ export function Logs(props: { id: string; pods: readonly Pod[]; running: boolean
       if (timer !== 0) return;
       timer = window.setTimeout(() => {
         timer = 0;
-        show([...lines.value, ...waiting]);
+        const came = new Map<string, Line[]>();
+        for (const one of waiting) {
+          const lines = came.get(one.pod);
+          if (lines) lines.push(one);
+          else came.set(one.pod, [one]);
+        }
+        show([...lines.value, ...inOrder([...came.values()])]);
         waiting = [];
       }, 100);
     };
@@ -148,7 +170,7 @@ export function Logs(props: { id: string; pods: readonly Pod[]; running: boolean
     const round = async () => {
       const found = new Map<string, Line[]>(wanted.map((name) => [name, []]));
       await each(wanted, readAtOnce, (name) => read(name, false, (line) => found.get(name)!.push(line)));
-      if (!paused.peek() || lines.value.length === 0) show([...found.values()].flat());
+      if (!paused.peek() || lines.value.length === 0) show(inOrder([...found.values()]));
       if (follow.value && !stop.signal.aborted) again = window.setTimeout(() => void round(), againMs);
     };
     if (stay) void Promise.all(wanted.map((name) => read(name, true, add)));
@@ -173,7 +195,7 @@ export function Logs(props: { id: string; pods: readonly Pod[]; running: boolean
     try {
       const parts: string[] = [];
       for (const name of wanted) {
-        const text = await call("jobLogs", { id: props.id }, { pod: name, ...(container.value ? { container: container.value } : {}) });
+        const text = await call("jobLogs", { id: props.id }, { pod: name, ...(stamps.value ? { timestamps: true } : {}), ...(container.value ? { container: container.value } : {}) });
         parts.push(wanted.length > 1 ? `==> ${name} <==\n${text}` : text);
       }
       const link = document.createElement("a");
@@ -209,7 +231,7 @@ export function Logs(props: { id: string; pods: readonly Pod[]; running: boolean
         <Check label="Matches only" on={onlyHits.value} set={(on) => (onlyHits.value = on)} />
         <Check label="Follow" on={follow.value} set={(on) => (follow.value = on)} />
         <Check label="From the start" on={whole.value} set={(on) => (whole.value = on)} />
-        <Check label="Time of arrival" on={stamps.value} set={(on) => (stamps.value = on)} />
+        <Check label="Times" on={stamps.value} set={(on) => (stamps.value = on)} />
         <Check label="Wrap" on={wrap.value} set={(on) => (wrap.value = on)} />
         <button type="button" onClick={download}>
           Download
@@ -225,7 +247,11 @@ export function Logs(props: { id: string; pods: readonly Pod[]; running: boolean
       <div ref={box} class={`log ${wrap.value ? "wrap" : ""}`} tabIndex={0} role="log" aria-label="Output" aria-live="off">
         {shown.map((line, index) => (
           <div key={index}>
-            {stamps.value && <span class="faint">{timeText(new Date(line.at), utc.value)} </span>}
+            {stamps.value && (
+              <time class="faint num" {...(line.at ? { dateTime: line.at, title: line.at } : {})}>
+                {line.at ? timeText(new Date(line.at), utc.value) : "no time"}{" "}
+              </time>
+            )}
             {wanted.length > 1 && <span class="log-pod">{line.pod} </span>}
             <Marked text={line.text} find={pattern ?? undefined} />
           </div>

@@ -1,0 +1,198 @@
+// The clients of web_pages.py, one part for each run: `send` submits jobs at a rate and measures each
+// answer, `pages` does what open pages of the web page ask for, `tabs` opens real ones in Chromium.
+// Each is told by lines of JSON on its standard input and answers with one line each.
+import http from "node:http";
+import { createRequire } from "node:module";
+import { createInterface } from "node:readline";
+
+const [part, base, count] = process.argv.slice(2);
+const address = new URL(base);
+const say = (value) => process.stdout.write(`${JSON.stringify(value)}\n`);
+const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
+
+function ask(agent, method, path, body, take) {
+  return new Promise((done) => {
+    const headers = body === undefined ? {} : { "Content-Type": "application/json" };
+    const request = http.request({ host: address.hostname, port: address.port, agent, method, path, headers }, (answer) => {
+      let size = 0;
+      let text = "";
+      answer.on("data", (piece) => ((size += piece.length), take && (text += piece)));
+      answer.on("end", () => done({ status: answer.statusCode, size, text }));
+    });
+    request.on("error", () => done({ status: 0, size: 0, text: "" }));
+    request.end(body === undefined ? undefined : JSON.stringify(body));
+  });
+}
+
+// --- send: {"seconds", "rate", "from"} -> the latencies in ms. Each request is sent when it is due, also if others have not been answered.
+async function send() {
+  const agent = new http.Agent({ keepAlive: true, maxSockets: 32 });
+  const job = (name) => ({ apiVersion: "batch/v1", kind: "Job", metadata: { name, labels: { "kueue.x-k8s.io/queue-name": "main" } },
+    spec: { suspend: true, template: { spec: { restartPolicy: "Never", containers: [{ name: "main", image: "debian:12", command: ["true"], resources: { requests: { cpu: "1", memory: "64Mi" } } }] } } } });
+  for await (const line of createInterface({ input: process.stdin })) {
+    const { seconds, rate, from } = JSON.parse(line);
+    const total = seconds * rate;
+    const begun = performance.now();
+    const taken = [];
+    const open = [];
+    let bad = 0;
+    for (let i = 0; i < total; ++i) {
+      const due = begun + (i * 1_000) / rate;
+      if (due > performance.now()) await sleep(due - performance.now());
+      const at = performance.now();
+      open.push(ask(agent, "POST", "/v1/namespaces/bench/jobs", job(`change-${from + i}`)).then(({ status }) => (status === 201 ? taken.push(performance.now() - at) : ++bad)));
+    }
+    await Promise.all(open);
+    say({ taken, bad, took: (performance.now() - begun) / 1_000 });
+  }
+}
+
+// --- pages: {"do": "open"} or {"do": "close"} -> what was asked since the last line.
+// A part of a view is read when it opens and again after events, as src/live/data.ts does it.
+const without = process.env.WITHOUT ?? "";
+const shareOfTime = Number(process.env.SHARE_OF_TIME ?? 50);
+const day = () => encodeURIComponent(new Date(Math.floor((Date.now() - 86_400_000) / 60_000) * 60_000).toISOString());
+const jobFields = "id,name,displayName,namespace,user,kind,state,queue,stopping,reason,message,cluster,submitTime,startTime,endTime";
+const views = [
+  ...Array(4).fill(() => [{ path: () => `/v1/jobs?since=${day()}&sort=-id&fields=${jobFields}&offset=0&limit=150`, gap: 3_000 }]),
+  () => [{ path: () => `/v1/jobs?since=${day()}&search=change&sort=name&fields=${jobFields}&offset=0&limit=150`, gap: 3_000 }, { path: () => `/v1/jobcounts?since=${day()}&search=change&by=state`, gap: 5_000 }],
+  () => [{ path: () => `/v1/jobs?since=${day()}&state=Running&sort=-id&fields=${jobFields}&offset=0&limit=150`, gap: 3_000 }],
+  ...Array(2).fill((n) => {
+    const id = 100 + n;
+    const own = (event) => event.job === id;
+    return [{ path: () => `/v1/jobs/${id}`, on: own, gap: 500 }, { path: () => `/v1/jobs/${id}/explain`, on: own, gap: 1_000, others: 15_000 }, { path: () => `/v1/jobs/${id}/events`, on: own, gap: 1_000 },
+      { path: () => `/v1/jobs/${id}/pods`, on: own, gap: 2_000 }];
+  }),
+  () => [{ path: () => "/v1/quotas", gap: 2_000 }, { path: () => "/apis/kueue.x-k8s.io/v1beta1/clusterqueues", gap: 2_000 }, { path: () => "/apis/kueue.x-k8s.io/v1beta1/cohorts", gap: 2_000 }],
+  () => [{ path: () => `/v1/jobs?user=root&since=${day()}&sort=-id&limit=2000&fields=id,name,displayName,namespace,queue,state,reason,message,submitTime,admitTime,startTime,endTime`, gap: 4_000 }],
+];
+
+class Page {
+  constructor(number, asked) {
+    this.agent = new http.Agent({ keepAlive: true, maxSockets: 5 });
+    this.asked = asked;
+    this.open = true;
+    this.parts = views[number % views.length](number).map((one) => ({ ...one, last: 0, took: 0, timer: null, busy: false, wanted: false }));
+  }
+  start() {
+    if (without === "requests") this.parts = [];
+    for (const one of this.parts) void this.read(one);
+    this.stream = http.get({ host: address.hostname, port: address.port, path: "/v1/events" }, (answer) => {
+      let rest = "";
+      answer.on("data", (piece) => {
+        const lines = (rest + piece).split("\n");
+        rest = lines.pop();
+        const events = lines.filter((line) => line.startsWith("data: ")).map((line) => JSON.parse(line.slice(6)));
+        this.asked.events += events.length;
+        if (events.length === 0) return;
+        for (const one of this.parts) {
+          if (!one.on || events.some(one.on)) this.soon(one, one.gap);
+          else if (one.others) this.soon(one, one.others);
+        }
+      });
+      answer.on("error", () => undefined);
+    });
+    this.stream.on("error", () => undefined);
+  }
+  soon(one, gap) {
+    const at = one.last + Math.max(gap, one.took * shareOfTime);
+    if ((one.timer && one.due <= at) || !this.open) return;
+    clearTimeout(one.timer);
+    one.due = at;
+    one.timer = setTimeout(() => ((one.timer = null), void this.read(one)), Math.max(0, at - Date.now()));
+  }
+  async read(one) {
+    if (one.busy) return void (one.wanted = true);
+    one.busy = true;
+    one.wanted = false;
+    one.last = Date.now();
+    const { status, size } = await ask(this.agent, "GET", one.path());
+    one.took = Date.now() - one.last;
+    one.busy = false;
+    if (!this.open) return;
+    ++this.asked.requests;
+    this.asked.bytes += size;
+    this.asked.ms += one.took;
+    if (status !== 200) ++this.asked.bad;
+    if (one.wanted) this.soon(one, one.gap);
+  }
+  close() {
+    this.open = false;
+    this.stream.destroy();
+    for (const one of this.parts) clearTimeout(one.timer);
+    this.agent.destroy();
+  }
+}
+
+async function pages() {
+  let open = [];
+  let asked = {};
+  for await (const line of createInterface({ input: process.stdin })) {
+    const before = asked;
+    asked = { requests: 0, events: 0, bytes: 0, ms: 0, bad: 0 };
+    if (JSON.parse(line).do === "open") {
+      open = Array.from({ length: Number(count) }, (_, number) => new Page(number, asked));
+      for (const one of open) {
+        one.start();
+        await sleep(20);
+      }
+    } else {
+      for (const one of open) one.close();
+      open = [];
+    }
+    say(before);
+  }
+}
+
+// --- tabs: {"do": "open", "paths"}, {"do": "first", "path"}, {"do": "heap"}, {"do": "close"}
+async function tabs() {
+  const { chromium } = createRequire(`${process.env.MUSTER_WEB}/package.json`)("playwright-core");
+  const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox"] });
+  let open = [];
+  const visit = async (path) => {
+    const context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
+    const page = await context.newPage();
+    await page.goto(base + path);
+    const debug = await context.newCDPSession(page);
+    return { path, page, context, debug };
+  };
+  for await (const line of createInterface({ input: process.stdin })) {
+    const told = JSON.parse(line);
+    if (told.do === "open") {
+      open = await Promise.all(told.paths.map(visit));
+      say({});
+    } else if (told.do === "first") {
+      // From the begin of the navigation until the rows of the view are in the document and were painted.
+      const { page, context } = await visit("/ui/nowhere");
+      await context.addInitScript((wanted) => {
+        const look = () => {
+          if (document.querySelector(wanted)) requestAnimationFrame(() => (globalThis.seenAt = performance.now()));
+          else requestAnimationFrame(look);
+        };
+        look();
+      }, told.wanted);
+      await page.goto(base + told.path);
+      await page.waitForFunction(() => globalThis.seenAt !== undefined);
+      say({ ms: await page.evaluate(() => globalThis.seenAt) });
+      await context.close();
+    } else if (told.do === "heap") {
+      const heaps = [];
+      for (const { path, debug } of open) {
+        await debug.send("HeapProfiler.enable");
+        await debug.send("HeapProfiler.collectGarbage");
+        await debug.send("HeapProfiler.collectGarbage");
+        const { usedSize } = await debug.send("Runtime.getHeapUsage");
+        const { nodes, jsEventListeners } = await debug.send("Memory.getDOMCounters");
+        heaps.push({ path, bytes: usedSize, nodes, listeners: jsEventListeners });
+      }
+      say({ heaps });
+    } else {
+      for (const { context } of open) await context.close();
+      open = [];
+      say({});
+    }
+  }
+  await browser.close();
+}
+
+await { send, pages, tabs }[part]();
