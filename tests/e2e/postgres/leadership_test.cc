@@ -152,8 +152,8 @@ TEST(Leadership, ALeaderThatWasReplacedCannotWriteEvenOverALiveSession) {
   const auto lease = store->Lead("alpha", std::chrono::milliseconds(0));
   ASSERT_TRUE(lease.ok());
   MustAccept(*store, lease->epoch, DraftJob(1));
-  // Its session is still there; only the row says that another daemon has led since (in a restored or
-  // failed-over database).
+  // Its session is still there; only the row says that another daemon has led since (in a restored
+  // or failed-over database).
   RunSql(url, "update leader set epoch = epoch + 1, holder = 'beta'");
   const auto accepted = AcceptNow(*store, lease->epoch, {MakeNew(DraftJob(2))});
   ASSERT_FALSE(accepted.ok());

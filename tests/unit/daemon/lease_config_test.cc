@@ -12,7 +12,7 @@
 namespace muster {
 namespace {
 
-class CountingRandom final : public Random {
+class LeaseRandom final : public Random {
  public:
   std::uint64_t Next() override { return ++last_; }
 
@@ -20,11 +20,11 @@ class CountingRandom final : public Random {
   std::uint64_t last_ = 0;
 };
 
-const char* NoEnvironment(const char*) { return nullptr; }
+const char* NoLeaseEnvironment(const char*) { return nullptr; }
 
-Result<ParsedCommandLine> Parsed(std::vector<const char*> flags) {
+Result<ParsedCommandLine> ParsedLease(std::vector<const char*> flags) {
   flags.insert(flags.begin(), "musterd");
-  return ParseCommandLine(static_cast<int>(flags.size()), flags.data(), &NoEnvironment);
+  return ParseCommandLine(static_cast<int>(flags.size()), flags.data(), &NoLeaseEnvironment);
 }
 
 TEST(LeaseConfig, KeysAreReadOrRefused) {
@@ -37,7 +37,7 @@ TEST(LeaseConfig, KeysAreReadOrRefused) {
                {"lease-ttl", "1m", true},
                {"lease-ttl", "999ms", false},
                {"lease-ttl", "61s", false},
-               {"lease-ttl", "5", false},
+               {"lease-ttl", "soon", false},
                {"advertise", "https://a.example:8686", true},
                {"advertise", "http://[::1]:8686", true},
                {"advertise", "a.example:8686", false},
@@ -52,14 +52,15 @@ TEST(LeaseConfig, KeysAreReadOrRefused) {
 }
 
 TEST(LeaseConfig, StandbyIsAFlagThatNeedsNoValue) {
-  const auto alone = Parsed({"--postgres", "postgresql://db/m", "--standby", "--log-level", "debug"});
+  const auto alone =
+      ParsedLease({"--postgres", "postgresql://db/m", "--standby", "--log-level", "debug"});
   ASSERT_TRUE(alone.ok()) << alone.error().detail;
   EXPECT_TRUE(alone->config.lease.standby);
   EXPECT_EQ(alone->config.log_level, "debug");
-  const auto off = Parsed({"--postgres", "postgresql://db/m", "--standby", "false"});
+  const auto off = ParsedLease({"--postgres", "postgresql://db/m", "--standby", "false"});
   ASSERT_TRUE(off.ok()) << off.error().detail;
   EXPECT_FALSE(off->config.lease.standby);
-  const auto not_given = Parsed({"--postgres", "postgresql://db/m"});
+  const auto not_given = ParsedLease({"--postgres", "postgresql://db/m"});
   ASSERT_TRUE(not_given.ok());
   EXPECT_FALSE(not_given->config.lease.standby);
   EXPECT_EQ(not_given->config.lease.ttl_ms, 5000);
@@ -68,7 +69,7 @@ TEST(LeaseConfig, StandbyIsAFlagThatNeedsNoValue) {
 TEST(LeaseConfig, BesideAPrivateDatabaseTheFlagsAreRefused) {
   for (const std::vector<const char*>& flags : std::vector<std::vector<const char*>>{
            {"--standby"}, {"--lease-ttl", "2s"}, {"--advertise", "http://a:1"}}) {
-    const auto parsed = Parsed(flags);
+    const auto parsed = ParsedLease(flags);
     ASSERT_FALSE(parsed.ok()) << flags.front();
     EXPECT_NE(parsed.error().detail.find("needs postgres"), std::string::npos);
   }
@@ -89,7 +90,7 @@ TEST(LeaseConfig, ADirectoryKeepsItsIdAndACopyOfItHasAnother) {
   ASSERT_NE(mkdtemp(root), nullptr);
   const std::string first = std::string(root) + "/a", copy = std::string(root) + "/b";
   std::filesystem::create_directory(first);
-  CountingRandom random;
+  LeaseRandom random;
   const auto id = LeaseId(first, random);
   ASSERT_TRUE(id.ok());
   EXPECT_EQ(*LeaseId(first, random), *id);

@@ -1,5 +1,5 @@
-// A daemon that does not lead: what it answers from its copy, what it sends to the leader, and when it
-// answers nothing.
+// A daemon that does not lead: what it answers from its copy, what it sends to the leader, and when
+// it answers nothing.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -30,7 +30,9 @@ class ElsewhereTest : public testing::Test {
   }
   static std::string Location(const Answer& answer) {
     const std::size_t at = answer.head.find("Location: ");
-    return at == std::string::npos ? "" : answer.head.substr(at + 10, answer.head.find("\r\n", at) - at - 10);
+    return at == std::string::npos
+               ? ""
+               : answer.head.substr(at + 10, answer.head.find("\r\n", at) - at - 10);
   }
   static bool Has(const Answer& answer, const std::string& line) {
     return answer.head.find(line) != std::string::npos;
@@ -59,14 +61,15 @@ TEST_F(ElsewhereTest, ReadsAreAnsweredFromTheCopyWithItsAge) {
   AnotherLeads();
   world.lease.Copied(world.clock.Now());
   world.clock.Advance(1234);
-  for (const char* path : {"/v1/jobs", "/apis/kueue.x-k8s.io/v1beta1/clusterqueues", "/v1/quotas"}) {
+  for (const char* path :
+       {"/v1/jobs", "/apis/kueue.x-k8s.io/v1beta1/clusterqueues", "/v1/quotas"}) {
     const Answer answer = world.Ask("GET", path);
     EXPECT_EQ(answer.status, 200) << path << answer.body;
     EXPECT_TRUE(Has(answer, "Muster-Copy-Age: 1.234\r\n")) << answer.head;
     EXPECT_TRUE(Has(answer, kLeader)) << answer.head;
   }
-  for (const char* path : {"/v1/events", "/v1/jobs/1/logs", "/v1/jobs/1/pods",
-                           "/v1/jobs/1/member-events"})
+  for (const char* path :
+       {"/v1/events", "/v1/jobs/1/logs", "/v1/jobs/1/pods", "/v1/jobs/1/member-events"})
     EXPECT_EQ(world.Ask("GET", path).status, 307) << path;
   EXPECT_EQ(world.Ask("POST", "/v1/namespaces/default/jobs").status, 307);
 }
