@@ -23,8 +23,8 @@
 #include <map>
 #include <set>
 
-#include "schedd/engine/context/object_names.h"
 #include "schedd/base/limits_lease.h"
+#include "schedd/engine/context/object_names.h"
 #include "schedd/engine/live/remote_objects.h"
 #include "schedd/telemetry/log.h"
 
@@ -134,8 +134,8 @@ bool Recovery::Try() {
   const auto lease = context.store.Lead(context.options.holder, kLeadWait);
   if (!lease.ok()) {
     const LeaseBoard* const board = context.options.lease;
-    const bool waits = board != nullptr && (board->OtherLeads() ||
-                                            context.clock.Now() < board->self().patient_until);
+    const bool waits = board != nullptr &&
+                       (board->OtherLeads() || context.clock.Now() < board->self().patient_until);
     if (!waits) return Fail("waiting for leadership", lease.error());
     StandBy(lease.error());
     return false;
