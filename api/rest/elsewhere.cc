@@ -1,6 +1,6 @@
-// The headers: Muster-Leader is the address of the leader, or "none" where no request was carried out
-// because nobody is known to lead; a client with a list of servers goes on to the next one then.
-// Muster-Copy-Age is the age of the copy in seconds.
+// The headers: Muster-Leader is the address of the leader, or "none" where no request was carried
+// out because nobody is known to lead; a client with a list of servers goes on to the next one
+// then. Muster-Copy-Age is the age of the copy in seconds.
 #include "api/rest/elsewhere.h"
 
 #include <algorithm>
@@ -25,7 +25,8 @@ std::string LeaderOf(const LeaseBoard& lease) {
 
 std::string SecondsText(std::int64_t ms) {
   char text[32];
-  std::snprintf(text, sizeof text, "%.3f", static_cast<double>(std::max<std::int64_t>(ms, 0)) / 1e3);
+  std::snprintf(text, sizeof text, "%.3f",
+                static_cast<double>(std::max<std::int64_t>(ms, 0)) / 1e3);
   return text;
 }
 

@@ -1,6 +1,6 @@
 // All routes of the daemon in one list. Every route goes through Bind, which finds the caller (rule
-// U11) and, for routes added with Add, refuses with 503 until the daemon has recovered and leads, or
-// sends the request to the daemon that does (elsewhere.h);
+// U11) and, for routes added with Add, refuses with 503 until the daemon has recovered and leads,
+// or sends the request to the daemon that does (elsewhere.h);
 // routes added with AddPath answer at any time to those who may read the path, and those of
 // AddPublic to everybody. No handler runs for a request that Admit refuses.
 //

@@ -237,7 +237,8 @@ class Follower {
     bool any = false;
     std::uint64_t printed = 0;
     LineWriter writer(output_, prefix);
-    client::Outcome<client::HttpResponse> answer = client::LocalFailure("the log was not asked for");
+    client::Outcome<client::HttpResponse> answer =
+        client::LocalFailure("the log was not asked for");
     for (int fruitless = 0; fruitless < kReopens; ++fruitless) {
       std::uint64_t skip = printed;
       answer = api.Stream(TargetOf(job_, options_, name), 0, [&](std::string_view part) {

@@ -15,7 +15,8 @@ namespace {
 void PrintLead(const json::value& status) {
   const std::string role = ShownText(status, "role");
   if (!role.empty()) std::printf("role:     %s\n", role.c_str());
-  const json::value* leader = status.is_object() ? status.get_object().if_contains("leader") : nullptr;
+  const json::value* leader =
+      status.is_object() ? status.get_object().if_contains("leader") : nullptr;
   if (leader == nullptr) return;
   std::printf("leader:   %s (%s) since %s, epoch %s\n", ShownText(*leader, "address").c_str(),
               ShownText(*leader, "host").c_str(), ShownText(*leader, "since").c_str(),

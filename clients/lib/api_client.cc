@@ -148,8 +148,7 @@ Outcome<HttpResponse> ApiClient::SendToAny(HttpRequest request, std::int64_t dea
     if (deadline_ms != 0 && NowMs() >= deadline_ms) return answer;
     // What follows is a call of its own: a stream that broke is opened again by its follower.
     AskNext();
-    const bool harmless =
-        leaderless || answer.failure().not_sent || (request.repeatable && !began);
+    const bool harmless = leaderless || answer.failure().not_sent || (request.repeatable && !began);
     if (!harmless || tried >= servers_.size()) return answer;
   }
 }

@@ -72,9 +72,9 @@ class ApiClient {
 
   Settings settings_;
   std::vector<Endpoint> servers_;
-  std::size_t at_ = 0;               // in servers_: the one that is asked
+  std::size_t at_ = 0;                // in servers_: the one that is asked
   std::unique_ptr<HttpClient> http_;  // to it; null: not made yet
-  Credential shown_;                 // whose certificate connections show
+  Credential shown_;                  // whose certificate connections show
 };
 
 /// The failure that a refusal's status and body describe. The body may be problem+json (`detail`,

@@ -143,8 +143,8 @@ Outcome<Done> FollowEvents(ApiClient& api, std::int64_t deadline_ms,
       const Failure::Kind kind = answer.failure().kind;
       const bool silent =
           kind == Failure::Kind::kTimedOut && (deadline_ms == 0 || NowMs() < deadline_ms);
-      const bool away = kind == Failure::Kind::kUnreachable || silent ||
-                        answer.failure().status == 503;
+      const bool away =
+          kind == Failure::Kind::kUnreachable || silent || answer.failure().status == 503;
       const bool broke = ever_connected && away;
       if (!broke || fruitless >= kReconnects) return answer.failure();
     } else if (fruitless >= kReconnects) {

@@ -172,8 +172,7 @@ Failure HttpClient::Secure(std::int64_t deadline_ms, bool* connected) {
   *connected = false;
   connection_.reset();
   if (opened.error().code == Code::kInvalidArgument) return LocalFailure(opened.error().detail);
-  Failure failure =
-      timed_out ? TimedOut(endpoint_) : Unreachable(endpoint_, opened.error().detail);
+  Failure failure = timed_out ? TimedOut(endpoint_) : Unreachable(endpoint_, opened.error().detail);
   failure.not_sent = true;
   return failure;
 }
@@ -262,8 +261,7 @@ Outcome<HttpResponse> HttpClient::SendOnce(const HttpRequest& request, std::int6
   // fails, but the answer is there to be read.
   if (request.begin_within_ms > 0) {
     const std::int64_t begin = NowMs() + request.begin_within_ms;
-    connection->stream.socket.set_deadline(
-        deadline_ms == 0 ? begin : std::min(begin, deadline_ms));
+    connection->stream.socket.set_deadline(deadline_ms == 0 ? begin : std::min(begin, deadline_ms));
   }
   http::response_parser<http::buffer_body> parser;
   parser.header_limit(kHeaderLimit);

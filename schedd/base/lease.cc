@@ -1,5 +1,5 @@
-// The rules of the lease, and the board that shows it. Times of the row are the database's; times of
-// the board are of this host's monotonic clock; the two are never compared.
+// The rules of the lease, and the board that shows it. Times of the row are the database's, times
+// of the board are of this host's monotonic clock; the two are never compared.
 #include "schedd/base/lease.h"
 
 #include <algorithm>
@@ -64,8 +64,7 @@ void LeaseBoard::Saw(const LeaseRow& row) {
 void LeaseBoard::Took(const LeaseRow& before, const LeaseRow& now) {
   std::lock_guard lock(mutex_);
   const Monotonic at = clock_.Now();
-  orders_from_ =
-      standing_.self.sole ? at : OrdersFrom(before, standing_.self.id, unchanged_, at);
+  orders_from_ = standing_.self.sole ? at : OrdersFrom(before, standing_.self.id, unchanged_, at);
   standing_.row = now;
   standing_.seen = unchanged_ = at;
   standing_.leads = true;

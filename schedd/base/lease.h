@@ -17,15 +17,15 @@ namespace muster {
 
 /// The leader row, as one read of the database gave it.
 struct LeaseRow {
-  Epoch epoch;                // 0: nobody has led this database yet
-  std::string holder;         // the leader's host, for people
-  std::string id;             // of the leader's data directory
-  std::string address;        // of the leader's REST API: "https://a.example:8686"; may be ""
-  WallTime since;             // when it took the lead, by the database's clock
-  std::int64_t left_ms = 0;   // until the lease ends, by the database's clock; 0 or less: it is over
-  std::int64_t ttl_ms = 0;    // how long a renewal makes it last
-  std::int64_t renewal = 0;   // another number after each renewal
-  bool released = false;      // the holder has given it up in good order
+  Epoch epoch;                  // 0: nobody has led this database yet
+  std::string holder;           // the leader's host, for people
+  std::string id;               // of the leader's data directory
+  std::string address;          // of the leader's REST API: "https://a.example:8686"; may be ""
+  WallTime since;               // when it took the lead, by the database's clock
+  std::int64_t left_ms = 0;     // until it ends, by the database's clock; 0 or less: it is over
+  std::int64_t ttl_ms = 0;      // how long a renewal makes it last
+  std::int64_t renewal = 0;     // another number after each renewal
+  bool released = false;        // the holder has given it up in good order
   bool awaits_standby = false;  // the leader's session waits for a standby of the database
 };
 
@@ -68,8 +68,8 @@ class LeaseBoard {
   struct Standing {
     Self self;
     bool leads = false;
-    LeaseRow row;        // as it was read last, or as this daemon has written it
-    Monotonic seen{};    // when; 0: never
+    LeaseRow row;                     // as it was read last, or as this daemon has written it
+    Monotonic seen{};                 // when; 0: never
     std::optional<Monotonic> copied;  // the age of the copy that reads are served from
   };
 

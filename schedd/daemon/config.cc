@@ -75,7 +75,8 @@ const std::map<std::string, std::string>& Keys() {
        "container image of batch scripts on Kubernetes where no queue names one "
        "(annotation muster.io/default-image)"},
       {"mail-program",
-       "absolute path of a program that is called as mail(1) is, -s SUBJECT USER, for the events of "
+       "absolute path of a program that is called as mail(1) is, -s SUBJECT USER, for the events "
+       "of "
        "--mail-type (default: none is told)"},
       {"audit-retention",
        "how long rows of the audit trail are kept, in whole days: a duration such as 90d "
@@ -280,8 +281,8 @@ DaemonConfig Build(const Settings& settings, EnvironmentLookup env,
       AddClusters(setting, &ParseSimulatedFlag, &config.simulated_clusters, &names, problems);
     if (key == "member-cluster")
       AddClusters(setting, &ParseMemberFlag, &config.members, &names, problems);
-    for (const Status& taken : {TakeTlsKey(key, setting.values, &config.tls),
-                                TakeLeaseKey(key, value, &config.lease)}) {
+    for (const Status& taken :
+         {TakeTlsKey(key, setting.values, &config.tls), TakeLeaseKey(key, value, &config.lease)}) {
       if (!taken.ok()) Problem(problems, setting.origin, taken.error().detail);
     }
     if (key == "default-image") config.default_image = value;

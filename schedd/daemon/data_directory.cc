@@ -135,9 +135,10 @@ Result<int> LockDataDirectory(const std::string& data_dir) {
   const std::string path = data_dir + "/musterd.lock";
   const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, kOwnersFile);
   if (fd < 0) return InvalidArgument("cannot write to " + data_dir);
-  Status closed = ::flock(fd, LOCK_EX | LOCK_NB) == 0
-                      ? CloseDataDirectory(data_dir)
-                      : Status(Error{Code::kFailedPrecondition, "another musterd uses " + data_dir});
+  Status closed =
+      ::flock(fd, LOCK_EX | LOCK_NB) == 0
+          ? CloseDataDirectory(data_dir)
+          : Status(Error{Code::kFailedPrecondition, "another musterd uses " + data_dir});
   if (closed.ok()) return fd;
   ::close(fd);
   return closed.error();

@@ -1,4 +1,4 @@
-// A private PostgreSQL has no other daemon, so these keys would do nothing beside it and are refused.
+// A private PostgreSQL has no other daemon: these keys would do nothing beside it and are refused.
 //
 // The id of a lease has three parts: a random one that is kept in the data directory, the host and
 // the path. A copied directory or a cloned host differs in one of them, so that two daemons never

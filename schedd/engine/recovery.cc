@@ -135,8 +135,8 @@ bool Recovery::Try() {
   const auto lease = context.store.Lead(context.options.holder, kLeadWait);
   if (!lease.ok()) {
     const LeaseBoard* const board = context.options.lease;
-    const bool waits = board != nullptr && (board->OtherLeads() ||
-                                            context.clock.Now() < board->self().patient_until);
+    const bool waits = board != nullptr &&
+                       (board->OtherLeads() || context.clock.Now() < board->self().patient_until);
     if (!waits) return Fail("waiting for leadership", lease.error());
     StandBy(lease.error());
     return false;

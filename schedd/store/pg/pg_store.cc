@@ -177,8 +177,7 @@ Status LoadPropagation(pqxx::transaction_base& snapshot, StoredWorld* loaded) {
 Status LoadAll(pqxx::transaction_base& snapshot, Epoch epoch, WallTime finished_since,
                const std::function<void()>& part_begins, StoredWorld* loaded) {
   part_begins();
-  if (epoch.value != 0 &&
-      snapshot.exec1(pg::sql::kEpochOf)[0].as<std::int64_t>() != epoch.value) {
+  if (epoch.value != 0 && snapshot.exec1(pg::sql::kEpochOf)[0].as<std::int64_t>() != epoch.value) {
     return Aborted("this daemon no longer leads; its epoch has passed");
   }
   const pqxx::row numbers = snapshot.exec1(pg::sql::kLastNumbers);

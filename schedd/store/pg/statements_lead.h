@@ -27,7 +27,8 @@ inline constexpr const char* kTakeLease =
     "update leader set epoch = epoch + 1, holder = $3, holder_id = $4, address = $5, ttl_ms = "
     "$6::bigint, since = clock_timestamp(), expires = clock_timestamp() + $6::bigint * interval "
     "'1 ms', released = false, session_pid = pg_backend_pid(), session_start = coalesce((select "
-    "backend_start from pg_stat_activity where pid = pg_backend_pid()), 'epoch'), last_group = (1 + "
+    "backend_start from pg_stat_activity where pid = pg_backend_pid()), 'epoch'), last_group = (1 "
+    "+ "
     "floor(random() * 1073741822)::bigint) << 32 where epoch = $1 and ($2::boolean or released or "
     "expires <= clock_timestamp()) returning epoch, last_group, (extract(epoch from since) * "
     "1000000)::bigint";

@@ -1,13 +1,13 @@
 // WriteSession: taking, keeping and giving up the lease.
 //
-// A try to lead reads the lease and judges it (schedd/base/lease.h); the update that takes it judges
-// it again by the database's clock, because the leader may renew it in between. Before that update
+// A try to lead reads the lease and judges it (schedd/base/lease.h); the update that takes it does
+// so again by the database's clock, because the leader may renew it in between. Before that update
 // the session of the former leader is ended: if that daemon is stopped in the midst of a
 // transaction, its session holds the leader row, and nobody could take it.
 //
-// Every group of writes renews the lease by its fence. Between taking the lead and the first write a
-// daemon reads the database, which may take longer than a lease; the writer's thread, which is idle
-// then, renews it meanwhile (KeepLease).
+// Every group of writes renews the lease by its fence. Between taking the lead and its first write
+// a daemon reads the database, which may take longer than a lease; the writer's thread, which is
+// idle then, renews it meanwhile (KeepLease).
 #include "schedd/base/limits_lease.h"
 #include "schedd/store/pg/statements.h"
 #include "schedd/store/pg/write_session.h"
@@ -73,8 +73,8 @@ Failure WriteSession::MayTake(const LeaseRow& row) {
   return {};
 }
 
-// A former leader's session that this role may not end keeps the row until its transaction ends: the
-// update then runs into its lock timeout, and is tried again.
+// A former leader's session that this role may not end keeps the row until its transaction ends;
+// the update then runs into its lock timeout, and is tried again.
 Failure WriteSession::TakeLease(const LeaseRow& before, const std::string& holder,
                                 std::chrono::milliseconds wait) {
   LeaseBoard::Self self;

@@ -2,12 +2,11 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <future>
+#include <pqxx/pqxx>
 #include <thread>
 
 #include "schedd/base/lease.h"
 #include "schedd/store/pg/pg_store.h"
-#include "tests/contract/store/database_faults.h"
 #include "tests/contract/store/store_fixtures.h"
 #include "tests/contract/store/test_server.h"
 
@@ -107,18 +106,20 @@ TEST(Leadership, ATransactionThatHoldsTheRowIsEndedWithTheLeadersSession) {
   const std::string url = FreshDatabase(SharedServer());
   LeasingDaemon first(url, "alpha", 1'000), second(url, "beta", 1'000);
   const Lease lease = first.MustLead();
-  // Like a leader that is stopped in the midst of a transaction: its session waits and holds the
-  // row.
-  LockedTable locked(url, "job_state");
-  auto stuck = std::async(std::launch::async, [&] {
-    return AcceptNow(*first.store, lease.epoch, {MakeNew(DraftJob(1))});
-  });
-  AwaitWriter(url, "Lock");
+  // The session of a leader that is stopped in the midst of a transaction.
+  pqxx::connection session(url);
+  {
+    pqxx::work own(session);
+    own.exec(
+        "update leader set session_pid = pg_backend_pid(), session_start = (select backend_start "
+        "from pg_stat_activity where pid = pg_backend_pid())");
+    own.commit();
+  }
+  pqxx::work stopped(session);
+  stopped.exec("select 1 from leader for update");
   const Lease taken = second.MustLead();
   EXPECT_GT(taken.epoch, lease.epoch);
-  locked.Release();
-  EXPECT_FALSE(stuck.get().ok());
-  EXPECT_EQ(RunSql(url, "select count(*) from jobs"), "0");
+  EXPECT_ANY_THROW(stopped.exec("select 1")) << "its session is still there";
 }
 
 TEST(Leadership, ADaemonThatIsStartedAgainTakesItsOwnLease) {
@@ -151,8 +152,8 @@ TEST(Leadership, ALeaderThatWasReplacedCannotWriteEvenOverALiveSession) {
   const auto lease = store->Lead("alpha", std::chrono::milliseconds(0));
   ASSERT_TRUE(lease.ok());
   MustAccept(*store, lease->epoch, DraftJob(1));
-  // Its session is still there; only the row says that another daemon has led since (in a restored or
-  // failed-over database).
+  // Its session is still there; only the row says that another daemon has led since (in a restored
+  // or failed-over database).
   RunSql(url, "update leader set epoch = epoch + 1, holder = 'beta'");
   const auto accepted = AcceptNow(*store, lease->epoch, {MakeNew(DraftJob(2))});
   ASSERT_FALSE(accepted.ok());

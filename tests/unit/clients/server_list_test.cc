@@ -124,8 +124,8 @@ TEST(ServerList, AFollowerOfEventsGoesOnAtTheNextServerAfterTheLastEvent) {
   std::vector<std::int64_t> seen;
   const EventHandlers handlers{[] { return true; },
                                [&](const JobEventNote& note) {
-                                 seen.push_back(note.seq);
-                                 return note.seq != 8;
+    seen.push_back(note.seq);
+    return note.seq != 8;
                                }};
   ASSERT_TRUE(FollowEvents(api, NowMs() + 60'000, handlers).ok());
   EXPECT_EQ(seen, (std::vector<std::int64_t>{7, 8}));
@@ -146,7 +146,9 @@ TEST(ServerList, IsReadFromItsText) {
     return LoadSettings(
         {},
         [url](const char* name) -> std::string {
-      return name == std::string("MUSTER_URL") ? url : name == std::string("MUSTER_TOKEN") ? "t" : "";
+          return name == std::string("MUSTER_URL")     ? url
+                 : name == std::string("MUSTER_TOKEN") ? "t"
+                                                       : "";
         },
         "");
   };

@@ -20,12 +20,18 @@ struct WaitingWorld {
       : random(1),
         engine(store, clock, random, members, metrics, {}, {}),
         service(engine, store, random, authorizer, {}),
-        server(service, metrics, other == nullptr ? authenticator : *other, {"127.0.0.1", 0, 2}),
+        server(service, metrics, other == nullptr ? authenticator : *other, Options(lease)),
         context(service, metrics, other == nullptr ? authenticator : *other) {
     const Status started = server.Start();
     MUSTER_CHECK(started.ok());
   }
   ~WaitingWorld() { server.Stop(); }
+  static api::RestOptions Options(const LeaseBoard& lease) {
+    api::RestOptions options;
+    options.port = 0;
+    options.lease = &lease;
+    return options;
+  }
   Answer Ask(const std::string& method, const std::string& path) {
     RawClient client(server.port());
     const bool body = method != "GET" && method != "HEAD";
@@ -36,6 +42,8 @@ struct WaitingWorld {
 
   MemoryStore store;
   FakeClock clock;
+  std::shared_ptr<LeadTerm> term = std::make_shared<LeadTerm>(clock, kNanosPerSecond);
+  LeaseBoard lease{clock, term};
   SeededRandom random;
   FakeMembers members;
   Metrics metrics;
