@@ -1,9 +1,9 @@
-// A synchronous handler runs on the reading thread (Run::kInline, unless this request may block), on
-// the pool or on the thread of tables, and its result is the answer. An asynchronous handler gets a Responder and may
-// answer later, usually on the engine's thread. LateAnswer makes that cheap and safe: the engine's
-// thread pushes one task to the writer thread, which renders and sends the answer; only the first
-// answer counts; and if the Responder is destroyed unanswered, because the engine stopped, the
-// client is told that the outcome is unknown.
+// A synchronous handler runs on the reading thread (Run::kInline, unless this request may block),
+// on the pool or on the thread of tables, and its result is the answer. An asynchronous handler
+// gets a Responder and may answer later, usually on the engine's thread. LateAnswer makes that
+// cheap and safe: the engine's thread pushes one task to the writer thread, which renders and sends
+// the answer; only the first answer counts; and if the Responder is destroyed unanswered, because
+// the engine stopped, the client is told that the outcome is unknown.
 #include "api/rest/http/dispatch.h"
 
 #include <atomic>

@@ -71,8 +71,9 @@ inline constexpr const char* kReadArrayEnds =
     "order by 1";
 inline constexpr const char* kReadJob = MUSTER_JOB_SELECT "where j.id = $1";
 /// A condition whose parameter is null does not apply. That a job of an ended state (5 to 7) is
-/// terminal lets the index of ended jobs find it (job_state_ended). $11 and $12 are places of JobVisibility,
-/// "NAMESPACE/KIND" or "/KIND" for every namespace: of $12 only the jobs of user $13 are seen.
+/// terminal lets the index of ended jobs find it (job_state_ended). $11 and $12 are places of
+/// JobVisibility, "NAMESPACE/KIND" or "/KIND" for every namespace: of $12 only the jobs of user $13
+/// are seen.
 inline constexpr const char* kReadJobs = MUSTER_JOB_SELECT
     "where j.id > $1 and ($2::text is null or j.namespace = $2) and ($3::text is null or "
     "j.local_queue = $3) "

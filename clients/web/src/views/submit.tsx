@@ -213,11 +213,10 @@ function Submit() {
           <Field label="Namespace" value={namespace} set={(value) => setQuery({ namespace: value })} list={[...new Set(all.map((one) => one.metadata.namespace ?? ""))]} required />
           {kind === "script" && (
             <Field
-              label="Queue of the script"
+              label="Queue, unless the script has --partition"
               value={queue}
               set={(value) => setQuery({ queue: value })}
               list={all.filter((one) => one.metadata.namespace === namespace).map((one) => one.metadata.name)}
-              hint="unless it names one with --partition"
             />
           )}
         </div>
