@@ -1,9 +1,10 @@
 // Finds a task of an array. Holds SchedulerService::FindTask.
 //
 // A task that has started has a record of its own; one that waits is in the record of its array's
-// waiting tasks, which is then the answer. The store knows the records of an array by its index on
-// them, and has whatever a published view shows; the record itself is taken from the view, if it is
-// in memory. Who may not see the array costs the read of the array's own record and no other.
+// waiting tasks, which is then the answer; several are found if one record has them all. The store
+// knows the records of an array by its index on them, and has whatever a published view shows; the
+// record itself is taken from the view, if it is in memory. Who may not see the array costs the
+// read of the array's own record and no other.
 #include <algorithm>
 #include <charconv>
 
@@ -45,23 +46,25 @@ Result<JobPtr> SchedulerService::FindTask(const std::string& id, const TaskIds& 
   Result<JobPtr> array = FindJobById(ids.array);
   if (!array.ok() || !seen(**array)) return array;
   const Error missing = NotFound("job \"" + id + "\" does not exist");
-  if (CountOf(ids.tasks) != 1) return missing;
-  const std::int32_t index = ids.tasks.front().first;
+  const std::int64_t count = CountOf(ids.tasks);
   JobQuery query;
   query.array = ids.array;
-  query.array_task = index;
   query.include_deleted = true;
-  query.limit = 1;
-  const Result<std::vector<JobPtr>> own = store_.ReadJobs(query);
-  if (!own.ok()) return own.error();
-  if (!own->empty()) return FindJobById(own->front()->id);
+  if (count == 1) {
+    query.array_task = ids.tasks.front().first;
+    query.limit = 1;
+    const Result<std::vector<JobPtr>> own = store_.ReadJobs(query);
+    if (!own.ok()) return own.error();
+    if (!own->empty()) return FindJobById(own->front()->id);
+  }
   query.array_task = -1;
   query.limit = kDivisions;
   const Result<std::vector<JobPtr>> records = store_.ReadJobs(query);
   if (!records.ok()) return records.error();
   for (const JobPtr& record : *records) {
     Result<JobPtr> now = FindJobById(record->id);
-    if (now.ok() && HasTask(BatchStateOf(**now).waiting_tasks, index)) return now;
+    if (now.ok() && CountOf(Common(BatchStateOf(**now).waiting_tasks, ids.tasks)) == count)
+      return now;
   }
   return missing;
 }

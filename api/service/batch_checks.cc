@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "schedd/base/quantity.h"
-#include "schedd/model/node_choice.h"
 #include "schedd/model/license.h"
+#include "schedd/model/node_choice.h"
 #include "schedd/shapes/batch/batch_amounts.h"
 #include "schedd/shapes/kinds/shape.h"
 #include "schedd/text/lenient.h"
@@ -55,8 +55,8 @@ Status CheckFeatures(Members members, const std::string& features) {
                         "are not supported");
   }
   for (const std::string& name : *names) {
-    const bool known = AnyLabels(
-        members, [&](const LabelMap& labels) { return HasFeature(labels, name); });
+    const bool known =
+        AnyLabels(members, [&](const LabelMap& labels) { return HasFeature(labels, name); });
     if (!known) {
       return InvalidField("features",
                           "Invalid feature specification: no node has the feature " + name);
@@ -95,10 +95,30 @@ std::int64_t QuotaOf(const ConfigView& config, const std::string& resource) {
 bool SomeMemberHas(Members members, const std::string& resource) {
   return members.empty() ||
          std::any_of(members.begin(), members.end(), [&](const core::ClusterView& view) {
-    const MemberCluster& member = view.member;
-    return member.allocatable.empty() || AmountOf(member.allocatable, resource) > 0 ||
-           AmountOf(member.capacity, resource) > 0;
-  });
+           const MemberCluster& member = view.member;
+           return member.allocatable.empty() || AmountOf(member.allocatable, resource) > 0 ||
+                  AmountOf(member.capacity, resource) > 0;
+         });
+}
+
+// What --nodelist, --exclude and --constraint leave must be some member.
+Status CheckChoice(Members members, const shapes::ParsedJob& job) {
+  JobRecord asks;
+  asks.batch = job.batch;
+  const auto choice = NodeChoiceOf(asks);
+  if (choice == nullptr || members.empty()) return Done{};
+  const std::vector<std::string> excluded = NodeNames(job.batch->excluded_nodes);
+  for (const std::string& name : NodeNames(job.batch->required_nodes)) {
+    if (std::find(excluded.begin(), excluded.end(), name) != excluded.end())
+      return InvalidField("requiredNodes",
+                          "Invalid node name specified: " + name + " is excluded too");
+  }
+  std::string why;
+  for (const core::ClusterView& view : members) {
+    why = NodeChoiceRefusal(*choice, view.member);
+    if (why.empty()) return Done{};
+  }
+  return InvalidField("resources", "Requested node configuration is not available: " + why);
 }
 
 // Devices and licences that nobody has are refused, in Slurm's words for each.
@@ -111,14 +131,14 @@ Status CheckResources(const ConfigView& config, Members members, const std::stri
         if (Covers(config, cluster_queue, one.resource) && wanted <= QuotaOf(config, one.resource))
           continue;
         return InvalidField("licenses", "Invalid license specification: ClusterQueue \"" +
-                                            cluster_queue + "\" cannot have " + std::to_string(wanted) +
-                                            " of " + one.resource);
+                                            cluster_queue + "\" cannot have " +
+                                            std::to_string(wanted) + " of " + one.resource);
       }
       if (one.resource == "cpu" || one.resource == "memory" || one.amount <= 0) continue;
       if (SomeMemberHas(members, one.resource)) continue;
-      return InvalidField("gres",
-                          "Invalid generic resource (gres) specification: no member cluster has " +
-                              one.resource);
+      return InvalidField(
+          "gres",
+          "Invalid generic resource (gres) specification: no member cluster has " + one.resource);
     }
     if (pods.constraints == nullptr) continue;
     const auto type = pods.constraints->node_selector.find(std::string(shapes::kGpuTypeLabel));
@@ -226,12 +246,13 @@ Status CheckBatchScript(const ConfigView& config, Members members, const std::st
     return InvalidField("cluster", "there is no member cluster " + job->placement->cluster);
   }
   if (!batch.reservation.empty()) {
-    return InvalidField("reservation", "Requested reservation is invalid: there is no reservation " +
-                                           batch.reservation);
+    return InvalidField(
+        "reservation",
+        "Requested reservation is invalid: there is no reservation " + batch.reservation);
   }
   for (const Status& status : {CheckNodeNames(members, batch.required_nodes, "requiredNodes"),
                                CheckNodeNames(members, batch.excluded_nodes, "excludedNodes"),
-                               CheckFeatures(members, batch.features),
+                               CheckFeatures(members, batch.features), CheckChoice(members, *job),
                                CheckResources(config, members, queue.cluster_queue, *job)}) {
     if (!status.ok()) return status;
   }

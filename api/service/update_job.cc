@@ -73,13 +73,25 @@ const SpecField* FindSpecField(std::string_view name) {
   return found == std::end(kSpecFields) ? nullptr : found;
 }
 
+// Memory of the node takes the place of memory of each CPU, and the other way round, as in Slurm.
+void ForgetOtherMemory(json::object* kept) {
+  for (const char* named : {"memoryPerNode", "memoryPerCpu"}) {
+    const json::value* amount = kept->if_contains(named);
+    if (amount == nullptr || amount->is_null()) continue;
+    for (const char* other : {"memoryPerNode", "memoryPerCpu", "memoryPerGpu"}) {
+      if (!kept->contains(other)) (*kept)[other] = nullptr;
+    }
+    return;
+  }
+}
+
 // Every unknown field, each by its name.
 Status OnlyKnown(const json::object& fields) {
   Error error = InvalidArgument("");
   for (const auto& entry : fields) {
     const std::string_view name = entry.key();
-    const bool own = std::find(std::begin(kOwnFields), std::end(kOwnFields), name) !=
-                     std::end(kOwnFields);
+    const bool own =
+        std::find(std::begin(kOwnFields), std::end(kOwnFields), name) != std::end(kOwnFields);
     if (own || FindSpecField(name) != nullptr) continue;
     error.detail += (error.detail.empty() ? "" : "; ") + std::string(name) +
                     ": cannot be changed after submission";
@@ -91,8 +103,7 @@ Status OnlyKnown(const json::object& fields) {
 
 std::string NamesOf(const json::object& fields) {
   std::string names;
-  for (const auto& entry : fields)
-    names += (names.empty() ? "" : ", ") + std::string(entry.key());
+  for (const auto& entry : fields) names += (names.empty() ? "" : ", ") + std::string(entry.key());
   return names;
 }
 
@@ -186,22 +197,22 @@ Status UpdateReader::TakeQueue() {
   }
   auto queue = config.local_queues.find({job_.ns, name});
   if (queue == config.local_queues.end()) {
-    return InvalidField("queue", "LocalQueue \"" + name + "\" does not exist in namespace \"" +
-                                     job_.ns + "\"");
+    return InvalidField(
+        "queue", "LocalQueue \"" + name + "\" does not exist in namespace \"" + job_.ns + "\"");
   }
   if (account && !named && queue->second.cluster_queue != wanted) {
-    queue = std::find_if(config.local_queues.begin(), config.local_queues.end(),
-                         [&](const auto& one) {
-      return one.first.first == job_.ns && one.second.cluster_queue == wanted;
-    });
+    queue =
+        std::find_if(config.local_queues.begin(), config.local_queues.end(), [&](const auto& one) {
+          return one.first.first == job_.ns && one.second.cluster_queue == wanted;
+        });
     if (queue == config.local_queues.end())
       return InvalidField("account", "no LocalQueue of namespace \"" + job_.ns +
                                          "\" leads to ClusterQueue \"" + wanted + "\"");
   }
   if (account && queue->second.cluster_queue != wanted) {
-    return InvalidField("account", "is \"" + wanted + "\", but LocalQueue \"" +
-                                       queue->second.name + "\" feeds ClusterQueue \"" +
-                                       queue->second.cluster_queue + "\"");
+    return InvalidField("account", "is \"" + wanted + "\", but LocalQueue \"" + queue->second.name +
+                                       "\" feeds ClusterQueue \"" + queue->second.cluster_queue +
+                                       "\"");
   }
   using State = PartitionProperties::State;
   const State state = queue->second.partition.state;
@@ -241,6 +252,7 @@ Status UpdateReader::TakeSpec(const json::value& manifest) {
     const SpecField* field = FindSpecField(entry.key());
     if (field != nullptr) (field->kept ? kept : passing)[field->spec] = entry.value();
   }
+  ForgetOtherMemory(&kept);
   const bool moved = update_.queue.has_value();
   if (kept.empty() && passing.empty() && !moved) return Done{};
   std::string changed = shapes::AddChanges(BatchStateOf(job_).changed_spec, kept);
@@ -277,8 +289,7 @@ Status UpdateReader::TakeSpec(const json::value& manifest) {
     if (!may.ok()) return may;
   }
   Respecified out;
-  out.resource_problem =
-      shapes::PrepareRequests(*view_.config, *view_.settings, job_.ns, &*parsed);
+  out.resource_problem = shapes::PrepareRequests(*view_.config, *view_.settings, job_.ns, &*parsed);
   out.batch = std::move(parsed->batch);
   out.pod_sets = std::make_shared<const PodSets>(std::move(parsed->pod_sets));
   out.placement = std::move(parsed->placement);
@@ -374,8 +385,7 @@ void SchedulerService::UpdateJob(const auth::Principal& who, const std::string& 
       manifests->empty() ? Result<json::value>(json::value()) : ParseJson(manifests->front());
   if (!manifest.ok()) return done(manifest.error());
   if (!manifest->is_object()) return done(Internal("the job's manifest cannot be read"));
-  Result<JobUpdate> update =
-      UpdateReader(**view, authorizer_, who, **job, fields).Read(*manifest);
+  Result<JobUpdate> update = UpdateReader(**view, authorizer_, who, **job, fields).Read(*manifest);
   if (!update.ok()) return done(update.error());
   if (update->dependencies) {
     const Status parents = CheckDependencies(who, *update->dependencies);

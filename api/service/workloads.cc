@@ -35,6 +35,15 @@ Status MayWrite(const auth::Authorizer& authorizer, const auth::Principal& who, 
   return authorizer.Authorize(who, verb, WorkloadRef(job.ns, name));
 }
 
+// Refuses a change of what was read before the job was changed last.
+Status CheckFresh(const JobRecord& job, const json::value& wanted) {
+  const Result<std::int64_t> version = WantedVersion(wanted);
+  if (!version.ok()) return version.error();
+  if (*version == 0 || *version == job.resource_version) return Done{};
+  return Aborted("the job has been changed since it was read: its resourceVersion is " +
+                 std::to_string(job.resource_version));
+}
+
 }  // namespace
 
 void SchedulerService::ReplaceJob(const auth::Principal& who, auth::Verb verb, const JobPtr& job,
@@ -42,6 +51,8 @@ void SchedulerService::ReplaceJob(const auth::Principal& who, auth::Verb verb, c
                                   Callback<JobPtr> done) {
   const Status allowed = MayWrite(authorizer_, who, verb, *job, now);
   if (!allowed.ok()) return done(allowed.error());
+  // What was read before shows other values of fields that are the server's, so this comes first.
+  if (const Status fresh = CheckFresh(*job, wanted); !fresh.ok()) return done(fresh.error());
   json::value rest = wanted;
   Result<ReplaceJobCommand> replacement = TakeReplacement(*job, now, &rest);
   if (!replacement.ok()) return done(replacement.error());

@@ -14,12 +14,12 @@
 
 #include "clients/lib/idempotency_key.h"
 #include "clients/lib/job_wait.h"
+#include "clients/lib/visible_text.h"
 #include "clients/slurm/array_wait.h"
 #include "clients/slurm/command.h"
 #include "clients/slurm/refusal_sentences.h"
 #include "clients/slurm/sbatch_options.h"
 #include "clients/slurm/sbatch_request.h"
-#include "clients/lib/visible_text.h"
 #include "clients/slurm/slurm_time.h"
 #include "schedd/text/lenient.h"
 
@@ -101,6 +101,11 @@ int TestOnly(client::ApiClient& api, const json::object& body, const std::string
       std::fputs("allocation failure: Requested node configuration is not available\n", stderr);
       return ErrorExit(kExitRefused);
     }
+    if (Mentions(answer.failure(), "requiredNodes") ||
+        Mentions(answer.failure(), "excludedNodes")) {
+      std::fputs("allocation failure: Invalid node name specified\n", stderr);
+      return ErrorExit(kExitRefused);
+    }
     return ReportRefusal(answer.failure(), options);
   }
   if (!answer->is_object()) return Fail(kSbatch, "the server's answer is no estimate");
@@ -111,12 +116,13 @@ int TestOnly(client::ApiClient& api, const json::object& body, const std::string
                  client::VisibleText(TextAt(*answer, "text")).c_str());
     return ErrorExit(kExitRefused);
   }
-  std::fprintf(stderr, "sbatch: Job %lld to start at %s using %lld processors on nodes %s in partition %s\n",
-               static_cast<long long>(client::MemberNumber(estimate, "id")),
-               FormatTime(ParseStamp(start), client::ProcessEnv("SLURM_TIME_FORMAT")).c_str(),
-               static_cast<long long>(client::MemberNumber(estimate, "cpus")),
-               client::VisibleText(TextAt(*answer, "nodeList")).c_str(),
-               client::VisibleText(TextAt(*answer, "queue")).c_str());
+  std::fprintf(
+      stderr, "sbatch: Job %lld to start at %s using %lld processors on nodes %s in partition %s\n",
+      static_cast<long long>(client::MemberNumber(estimate, "id")),
+      FormatTime(ParseStamp(start), client::ProcessEnv("SLURM_TIME_FORMAT")).c_str(),
+      static_cast<long long>(client::MemberNumber(estimate, "cpus")),
+      client::VisibleText(TextAt(*answer, "nodeList")).c_str(),
+      client::VisibleText(TextAt(*answer, "queue")).c_str());
   return 0;
 }
 
@@ -166,8 +172,8 @@ std::optional<OptionError> Gather(const std::vector<std::string>& words, SbatchO
     if (options->Has(only)) return std::nullopt;
   }
   if (auto error = CheckMemoryOptions(*options, false)) return error;
-  const std::vector<std::string> operands(
-      words.begin() + static_cast<std::ptrdiff_t>(operand), words.end());
+  const std::vector<std::string> operands(words.begin() + static_cast<std::ptrdiff_t>(operand),
+                                          words.end());
   if (auto error = ReadScript(*options, operands, script)) return error;
   const std::string file = operands.empty() ? "" : operands.front();
   SbatchOptions of_environment, of_script;
@@ -191,8 +197,8 @@ void WarnOfNodes(const SbatchOptions& options) {
   const json::value* tasks = options.fields.if_contains("tasks");
   const json::value* nodes = options.fields.if_contains("nodes");
   if (tasks == nullptr || nodes == nullptr || !tasks->is_int64() || !nodes->is_string()) return;
-  const auto least = ParseCount(std::string_view(nodes->get_string())
-                                    .substr(0, nodes->get_string().find_first_of("-,:")));
+  const auto least = ParseCount(
+      std::string_view(nodes->get_string()).substr(0, nodes->get_string().find_first_of("-,:")));
   if (!least || tasks->get_int64() >= *least) return;
   std::fprintf(stderr,
                "sbatch: Warning: can't run %lld processes on %lld nodes, setting nnodes to %lld\n",
@@ -257,8 +263,7 @@ int RunSbatch(int argc, char** argv) {
   if (const auto error = Gather(words, &options, &script)) return Report(*error, argv[0]);
   if (options.Has("help") || options.Has("usage")) return WriteOut(SbatchHelp()), 0;
   if (options.Has("version")) return WriteOut(kVersionLine), 0;
-  if (options.Has("gres-help"))
-    return WriteOut("Valid gres options are:\ngpu[[:type]:count]\n"), 0;
+  if (options.Has("gres-help")) return WriteOut("Valid gres options are:\ngpu[[:type]:count]\n"), 0;
   SubmitPlace place;
   place.current_dir = CurrentDir();
   place.environment = environ;

@@ -13,6 +13,7 @@
 #include "clients/slurm/many_calls.h"
 #include "clients/slurm/same_word.h"
 #include "clients/slurm/scontrol.h"
+#include "clients/slurm/task_outcomes.h"
 #include "clients/slurm/task_ranges.h"
 #include "schedd/text/json.h"
 
@@ -56,6 +57,26 @@ struct VerbResult {
   }
 };
 
+bool Suspends(const Verb& verb) { return verb.name == "suspend" || verb.name == "resume"; }
+
+const char* OverWords(const Verb& verb) {
+  return Suspends(verb) ? "Job/step already completing or completed" : "Job has already finished";
+}
+
+// Slurm's words for a verb that the state of the job does not allow.
+std::string VerbFailure(const Verb& verb, const client::Failure& failure, const JobRow& row) {
+  const bool suspends = Suspends(verb);
+  if (failure.kind == client::Failure::Kind::kRefused && failure.status == 409) {
+    if (IsOver(row.state)) return OverWords(verb);
+    if ((suspends || verb.name == "requeue") && IsPending(row.state))
+      return "Job is pending execution";
+    if (verb.name == "resume" && row.state == State::kRunning) return "Job is not suspended";
+    if (verb.name == "requeue" && !row.requeue && !IsOver(row.state))
+      return "Requested operation is presently disabled";
+  }
+  return ChangeFailure(failure, IsOver(row.state));
+}
+
 // Sends one verb for one job, or for each task of an array. Prints nothing.
 VerbResult SendVerb(client::ApiClient& api, const Verb& verb, const std::string& text) {
   VerbResult result;
@@ -65,24 +86,32 @@ VerbResult SendVerb(client::ApiClient& api, const Verb& verb, const std::string&
     const client::Outcome<Done> fetched = FetchSpecs(api, {*spec}, &list);
     if (!fetched.ok()) return result.failure = FailureText(fetched.failure()), result;
   }
-  if (list.rows().empty()) return result.Refuse(verb, "Invalid job id specified", text), result;
-  const auto live = std::count_if(list.rows().begin(), list.rows().end(),
-                                  [](const JobRow& row) { return !IsOver(row.state); });
+  if (list.rows().empty() && (!spec || !spec->tasks_only))
+    return result.Refuse(verb, "Invalid job id specified", text), result;
+  TaskOutcomes outcomes(*spec);
   for (const JobRow& row : list.rows()) {
-    if (live > 0 && IsOver(row.state)) continue;
+    if (IsOver(row.state) && outcomes.Skips(row, OverWords(verb))) continue;
     // Of an array the waiting tasks are held and released, the others run on.
     const bool waits = IsPending(row.state);
     const bool of_waiting = verb.name == "hold" || verb.name == "release";
-    if (of_waiting && !waits && list.rows().size() > 1) continue;
+    if (of_waiting && !waits && !IsOver(row.state) && list.rows().size() > 1) {
+      outcomes.Add(row, "");
+      continue;
+    }
     client::Call call;
     call.target = client::JobPath(ChangedId(*spec, row)) + ":" + verb.name;
     json::object body = verb.body;
     if (verb.admin_of_others && !IsOwn(api, row)) body["byAdmin"] = true;
     if (!body.empty()) call.body = json::serialize(body);
     const client::Outcome<json::value> answer = api.Send(call);
-    if (answer.ok()) continue;
-    result.Refuse(verb, ChangeFailure(answer.failure(), IsOver(row.state)), std::to_string(row.id));
+    const std::string why = answer.ok() ? "" : VerbFailure(verb, answer.failure(), row);
+    if (row.array_job_id != 0) {
+      outcomes.Add(row, why);
+    } else if (!why.empty()) {
+      result.Refuse(verb, why, std::to_string(row.id));
+    }
   }
+  if (outcomes.OfTasks()) result.errors = outcomes.Lines(text);
   return result;
 }
 

@@ -8,6 +8,7 @@
 #include "clients/slurm/same_word.h"
 #include "clients/slurm/scontrol.h"
 #include "clients/slurm/slurm_time.h"
+#include "clients/slurm/task_outcomes.h"
 #include "clients/slurm/task_ranges.h"
 #include "schedd/base/time.h"
 #include "schedd/text/json.h"
@@ -168,8 +169,11 @@ std::string UpdateFailure(const client::Failure& failure, const json::object& bo
     return body.contains(field) && failure.detail.find(field) != std::string::npos;
   };
   if (failure.kind == client::Failure::Kind::kRefused && failure.status != 403) {
+    if (!IsPending(row.state) && !IsOver(row.state) && !body.contains("timeLimit"))
+      return "Job is no longer pending execution";
     if (names("queue")) return "Invalid partition name specified";
     if (names("priorityClass")) return "Invalid qos specification";
+    if (names("requiredNodes") || names("excludedNodes")) return "Invalid node name specified";
     if (names("account")) return "Invalid account or account/partition combination specified";
     if (names("dependency")) return "Job dependency problem";
     if (names("timeLimit"))
@@ -184,12 +188,11 @@ int UpdateJob(Session& session, const std::string& text, const std::vector<Assig
   JobList list;
   const client::Outcome<Done> fetched = FetchSpecs(session.api, {*spec}, &list);
   if (!fetched.ok()) return FailPlain("slurm_update error: " + FailureText(fetched.failure()));
-  if (list.rows().empty()) return FailPlain("Invalid job id specified for job " + text);
-  int exit = 0;
-  const auto live = std::count_if(list.rows().begin(), list.rows().end(),
-                                  [](const JobRow& row) { return !IsOver(row.state); });
+  if (list.rows().empty() && !spec->tasks_only)
+    return FailPlain("Invalid job id specified for job " + text);
+  TaskOutcomes outcomes(*spec);
   for (const JobRow& row : list.rows()) {
-    if (live > 0 && IsOver(row.state)) continue;
+    if (IsOver(row.state) && outcomes.Skips(row)) continue;
     json::object body;
     for (const Assignment& assignment : changes) {
       const std::string error = AddField(assignment, row, &body);
@@ -200,9 +203,10 @@ int UpdateJob(Session& session, const std::string& text, const std::vector<Assig
     call.target = client::JobPath(ChangedTarget(*spec, row)) + ":update";
     call.body = json::serialize(body);
     const client::Outcome<json::value> answer = session.api.Send(call);
-    if (!answer.ok())
-      exit = FailPlain(UpdateFailure(answer.failure(), body, row) + " for job " + text);
+    outcomes.Add(row, answer.ok() ? "" : UpdateFailure(answer.failure(), body, row));
   }
+  int exit = 0;
+  for (const std::string& line : outcomes.Lines(text)) exit = FailPlain(line);
   return exit;
 }
 

@@ -125,13 +125,13 @@ std::string PartitionProblem(const JobRecord& job, const PartitionProperties& pa
     reason = Reason::kPartitionInactive;
   } else if (partition.state == State::kDown) {
     reason = Reason::kPartitionDown;
+  } else if ((partition.max_nodes > 0 && batch.nodes > partition.max_nodes) ||
+             std::max(batch.nodes, batch.max_nodes) < partition.min_nodes) {
+    reason = Reason::kPartitionNodeLimit;
   } else if (partition.max_time_s > 0 &&
              (job.time_limit_s == 0 || job.time_limit_s > partition.max_time_s) &&
              (batch.time_min_s == 0 || batch.time_min_s > partition.max_time_s)) {
     reason = Reason::kPartitionTimeLimit;
-  } else if ((partition.max_nodes > 0 && batch.nodes > partition.max_nodes) ||
-             std::max(batch.nodes, batch.max_nodes) < partition.min_nodes) {
-    reason = Reason::kPartitionNodeLimit;
   } else if (partition.max_mem_per_cpu_mb > 0 &&
              std::max(MemoryPerCpu(batch), ComponentMemoryPerCpu(job)) >
                  partition.max_mem_per_cpu_mb) {
