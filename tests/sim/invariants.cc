@@ -41,7 +41,11 @@ void Invariants::OnDurable() {
   }
   for (const JobPtr& job : stored.jobs) {
     last_[job->id] = job;
-    stored_since_.try_emplace(job->id, stage_.clock.Now().ns);
+    if (job->state == JobState::kPending) {
+      waits_since_.try_emplace(job->id, stage_.clock.Now().ns);
+    } else {
+      waits_since_.erase(job->id);
+    }
   }
 }
 
@@ -183,8 +187,8 @@ void Invariants::CheckOrder(const std::map<JobId, JobPtr>& before, const StoredW
       if (other_was == before.end() || other->cluster_queue != job->cluster_queue ||
           !waits(*other) || !waits(*other_was->second))
         continue;
-      // A decision may be older than the acceptance by the time that commits take.
-      if (stored_since_[other->id] + kCommitsWithinNs > stage_.clock.Now().ns) continue;
+      // A decision may be older than the acceptance, or release, by the time that commits take.
+      if (waits_since_[other->id] + kCommitsWithinNs > stage_.clock.Now().ns) continue;
       const bool ahead = other->priority > job->priority ||
                          (other->priority == job->priority && other->id < job->id &&
                           other->submit_time <= job->submit_time);
