@@ -103,8 +103,7 @@ void Clients::Begin() {
     for (std::size_t i = 0; i < plans_.size(); ++i) {
       stage_.agenda.After(plans_[i].at_ms * kMs, [this, i] { Submit(i, 0); });
     }
-    for (const Act& act : acts_)
-      stage_.agenda.After(act.at_ms * kMs, [this, act] { Do(act, 0); });
+    for (const Act& act : acts_) stage_.agenda.After(act.at_ms * kMs, [this, act] { Do(act, 0); });
     if (stage_.options.quota_edits) {
       for (int i = 0; i < 3; ++i) {
         stage_.agenda.After(static_cast<std::int64_t>(dice_.Below(30'000)) * kMs,
@@ -112,8 +111,8 @@ void Clients::Begin() {
       }
     }
     if (!stage_.options.drains) return;
-    const std::string cluster = MemberName(static_cast<int>(
-        dice_.Below(static_cast<std::uint64_t>(stage_.options.members))));
+    const std::string cluster = MemberName(
+        static_cast<int>(dice_.Below(static_cast<std::uint64_t>(stage_.options.members))));
     const auto at = static_cast<std::int64_t>(dice_.Below(20'000)) * kMs;
     stage_.agenda.After(at, [this, cluster] { Drain(cluster, true, 0); });
     stage_.agenda.After(at + 8 * kSecond, [this, cluster] { Drain(cluster, false, 0); });
@@ -140,8 +139,7 @@ void Clients::Submit(std::size_t index, int tries) {
   SubmitCommand command;
   command.actor = {"alice", "test"};
   command.jobs.push_back(SubmissionOf(plan, tries, parent));
-  command.done = [this, index, tries,
-                  request](Result<std::vector<Result<SubmittedJob>>> result) {
+  command.done = [this, index, tries, request](Result<std::vector<Result<SubmittedJob>>> result) {
     if (result.ok() && (*result)[0].ok()) on_job((*result)[0]->job, "accept");
     stage_.Effect("answer");
     stage_.agenda.After(Delay(), [this, index, tries, request, result = std::move(result)] {
@@ -158,9 +156,9 @@ void Clients::Submit(std::size_t index, int tries) {
 
 void Clients::Take(std::size_t index, int tries, Result<std::vector<Result<SubmittedJob>>> result) {
   const std::string& name = plans_[index].name;
-  const std::optional<Error> failed = !result.ok()        ? std::optional(result.error())
+  const std::optional<Error> failed = !result.ok()         ? std::optional(result.error())
                                       : !(*result)[0].ok() ? std::optional((*result)[0].error())
-                                                          : std::nullopt;
+                                                           : std::nullopt;
   if (failed && MayRetry(failed->code)) {
     stage_.agenda.After(kSecond / 4 + Delay(), [this, index, tries] { Submit(index, tries + 1); });
     return;
@@ -236,7 +234,8 @@ void Clients::Apply(std::vector<ObjectChange> changes, std::function<void()> don
 // One that does not get through in time is made when it does; Heal makes the last one.
 void Clients::EditQuota(Dice* dice) {
   if (stage_.healed) return;
-  const auto queue = static_cast<int>(dice->Below(static_cast<std::uint64_t>(stage_.options.queues)));
+  const auto queue =
+      static_cast<int>(dice->Below(static_cast<std::uint64_t>(stage_.options.queues)));
   const auto quota = static_cast<std::int64_t>(
       1 + dice->Below(static_cast<std::uint64_t>(stage_.options.quota + 2)));
   stage_.Note("quota of cq-" + std::to_string(queue) + " becomes " + std::to_string(quota));
@@ -256,8 +255,8 @@ void Clients::Drain(const std::string& cluster, bool on, int tries) {
     engine->Post(DrainCommand{{"root", "test"}, cluster, false, [](Result<DrainProgress>) {}});
   } else {
     engine->Post(CordonCommand{{"root", "test"}, cluster, false, [again](Result<ObjectPtr> done) {
-      if (!done.ok()) again();
-    }});
+                                 if (!done.ok()) again();
+                               }});
   }
 }
 

@@ -78,9 +78,9 @@ void Session::Write(Epoch epoch, std::function<void(Callback<T>)> write, Callbac
   Wire& wire = *wire_;
   const std::uint64_t number = ++wire.sent;
   wire.last_write_ns = std::max(wire.last_write_ns, stage_.clock.Now().ns + Latency());
-  stage_.agenda.At({wire.last_write_ns}, [this, &stage = stage_, &database = database_,
-                                          wire_of = wire_, number, epoch,
-                                          write = std::move(write), done = std::move(done)] {
+  stage_.agenda.At({wire.last_write_ns},
+                   [this, &stage = stage_, &database = database_, wire_of = wire_, number, epoch,
+                    write = std::move(write), done = std::move(done)] {
     if (number > wire_of->arrives) return;
     if (wire_of->alive) LayFault();
     std::optional<Result<T>> outcome;
@@ -108,10 +108,8 @@ void Session::Accept(Epoch epoch, std::vector<NewJob> batch, std::vector<AuditRo
   using Answers = std::vector<Result<AcceptedJob>>;
   Write<Answers>(
       epoch,
-      [&memory = database_.memory, epoch, batch = std::move(batch),
-       audit = std::move(audit)](Callback<Answers> answer) {
-    memory.Accept(epoch, batch, audit, std::move(answer));
-      },
+      [&memory = database_.memory, epoch, batch = std::move(batch), audit = std::move(audit)](
+          Callback<Answers> answer) { memory.Accept(epoch, batch, audit, std::move(answer)); },
       std::move(done));
 }
 

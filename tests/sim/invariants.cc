@@ -41,7 +41,11 @@ void Invariants::OnDurable() {
   }
   for (const JobPtr& job : stored.jobs) {
     last_[job->id] = job;
-    stored_since_.try_emplace(job->id, stage_.clock.Now().ns);
+    if (job->state == JobState::kPending) {
+      waits_since_.try_emplace(job->id, stage_.clock.Now().ns);
+    } else {
+      waits_since_.erase(job->id);
+    }
   }
 }
 
@@ -183,8 +187,8 @@ void Invariants::CheckOrder(const std::map<JobId, JobPtr>& before, const StoredW
       if (other_was == before.end() || other->cluster_queue != job->cluster_queue ||
           !waits(*other) || !waits(*other_was->second))
         continue;
-      // A decision may be older than the acceptance by the time that commits take.
-      if (stored_since_[other->id] + kCommitsWithinNs > stage_.clock.Now().ns) continue;
+      // A decision may be older than the acceptance, or release, by the time that commits take.
+      if (waits_since_[other->id] + kCommitsWithinNs > stage_.clock.Now().ns) continue;
       const bool ahead = other->priority > job->priority ||
                          (other->priority == job->priority && other->id < job->id &&
                           other->submit_time <= job->submit_time);
@@ -218,10 +222,9 @@ void Invariants::OnStart(const DispatchKey& key, const SimObject& object) {
                  " started after its cancellation was answered");
   if (!swarm.two_steps) return;
   const StoredWorld stored = database_.Load();
-  const bool recorded =
-      std::any_of(stored.dispatches.begin(), stored.dispatches.end(), [&](const DispatchRow& row) {
-    return row.key == key && row.remote_uid == object.uid;
-      });
+  const bool recorded = std::any_of(
+      stored.dispatches.begin(), stored.dispatches.end(),
+      [&](const DispatchRow& row) { return row.key == key && row.remote_uid == object.uid; });
   if (!recorded) stage_.Break("I2: " + object.uid + " runs and is not on record");
 }
 
@@ -239,10 +242,11 @@ void Invariants::OnAnswer(const std::vector<AppliedObject>& objects) {
   const StoredWorld stored = database_.Load();
   for (const AppliedObject& applied : objects) {
     if (applied.object == nullptr) continue;
-    const bool there = std::any_of(stored.objects.begin(), stored.objects.end(), [&](const auto& one) {
-      return one->kind == applied.object->kind && one->name == applied.object->name &&
-             one->resource_version >= applied.object->resource_version;
-    });
+    const bool there =
+        std::any_of(stored.objects.begin(), stored.objects.end(), [&](const auto& one) {
+          return one->kind == applied.object->kind && one->name == applied.object->name &&
+                 one->resource_version >= applied.object->resource_version;
+        });
     if (!there) stage_.Break("I1: " + applied.object->name + " is answered and not stored");
   }
 }
@@ -261,8 +265,8 @@ void Invariants::OnView(const WorldView& view) {
   if (!differences.empty()) stage_.Break("I4: " + differences.front());
 }
 
-// A job of a BestEffortFIFO queue that has its quota free and finds room on a member that answers is
-// not left waiting. Jobs that have a reason of their own to wait are left out.
+// A job of a BestEffortFIFO queue that has its quota free and finds room on a member that answers
+// is not left waiting. Jobs that have a reason of their own to wait are left out.
 void Invariants::OnQuiet(const WorldView& view) {
   ++checks_;
   std::map<std::string, std::int64_t> room;
@@ -288,8 +292,8 @@ void Invariants::OnQuiet(const WorldView& view) {
     const core::NodeIndex node = view.usage.tree().ClusterQueueIndex(job->cluster_queue);
     const auto pair = view.usage.tree().PairIndex("default", "cpu");
     const bool fits = node >= 0 && pair >= 0 && view.usage.Available(node, pair) >= cpu;
-    const bool holds = std::any_of(room.begin(), room.end(),
-                                   [cpu](const auto& one) { return one.second >= cpu; });
+    const bool holds =
+        std::any_of(room.begin(), room.end(), [cpu](const auto& one) { return one.second >= cpu; });
     if (!fits || !holds) return true;
     able.insert(job->id);
     if (++able_[job->id] >= kLooks)
@@ -334,10 +338,10 @@ void Invariants::AtRest(const WorldView& view) {
   }
   for (const auto& [key, object] : members_.objects()) {
     if (object.active()) stage_.Break("I9: " + object.uid + " runs and its job has ended");
-    const bool known = std::any_of(
-        stored.dispatches.begin(), stored.dispatches.end(), [&key = key](const DispatchRow& row) {
+    const bool known = std::any_of(stored.dispatches.begin(), stored.dispatches.end(),
+                                   [&key = key](const DispatchRow& row) {
       return row.key == key && row.state != DispatchState::kGone;
-        });
+    });
     // Without labels no list has it; suspended it never runs.
     if (object.unlabelled && object.phase == RemotePhase::kSuspended) continue;
     if (!known)

@@ -50,9 +50,9 @@ class Invariants {
   Clients& clients_;
   std::map<JobId, JobPtr> last_;                     // as stored at the version before
   std::map<std::string, std::int64_t> used_before_;  // by node: what was above its limit
-  std::map<JobId, std::int64_t> stored_since_;
+  std::map<JobId, std::int64_t> waits_since_;
   std::map<JobId, int> able_;  // in how many quiet moments in a row it could have been admitted
-  std::map<std::string, int> starts_;                // by object uid
+  std::map<std::string, int> starts_;  // by object uid
   std::uint64_t checks_ = 0;
 };
 

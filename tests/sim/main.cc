@@ -1,9 +1,9 @@
 // muster-sim: runs simulated worlds (tests/sim/README.md).
 //
 //   muster-sim swarm [--first N] [--count N] [--jobs N]   every seed; figures last
-//   muster-sim replay --seed N [--bug NAME]               the trace of one
-//   muster-sim planted [--count N] [--jobs N]             every planted bug is caught within N seeds
-//   muster-sim hashes [--first N] [--count N]             trace hashes without fault points
+//   muster-sim replay --seed N [--bug NAME] [--until MS]  the trace of one
+//   muster-sim planted [--count N] [--jobs N]             every planted bug is caught within N
+//   seeds muster-sim hashes [--first N] [--count N]             trace hashes without fault points
 //   muster-sim names                                      the names of planted bugs
 #include <cstdio>
 #include <cstdlib>
@@ -28,18 +28,21 @@ std::uint64_t NumberOf(int argc, char** argv, const char* flag, const char* othe
 }
 
 int Main(int argc, char** argv) {
-  (void)InitLog(LogLevel::kError, "/dev/null");
   const std::string what = argc > 1 ? argv[1] : "";
+  // A replay shows what the product logs as errors, on stderr.
+  (void)InitLog(LogLevel::kError, what == "replay" ? "" : "/dev/null");
   const Range range{NumberOf(argc, argv, "--first", "1"), NumberOf(argc, argv, "--count", "2000"),
                     NumberOf(argc, argv, "--jobs", "2")};
   if (what == "replay")
-    return Replay(NumberOf(argc, argv, "--seed", "1"), TextOf(argc, argv, "--bug", ""));
+    return Replay(NumberOf(argc, argv, "--seed", "1"), TextOf(argc, argv, "--bug", ""),
+                  NumberOf(argc, argv, "--until", "0"));
   if (what == "swarm") return Swarm(range);
   if (what == "planted") return Planted(range, TextOf(argc, argv, "--bug", ""));
   if (what == "hashes") return Hashes(range);
   if (what == "names") return Names();
-  std::fprintf(stderr, "usage: muster-sim swarm|replay|planted|hashes|names [--first N] [--count N] "
-                       "[--jobs N] [--seed N] [--bug NAME]\n");
+  std::fprintf(stderr,
+               "usage: muster-sim swarm|replay|planted|hashes|names [--first N] [--count N] "
+               "[--jobs N] [--seed N] [--bug NAME]\n");
   return 2;
 }
 

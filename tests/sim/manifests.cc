@@ -51,7 +51,8 @@ json::value ManifestOf(const JobPlan& plan, JobId parent) {
               (plan.after_ok ? "afterok:" : "afterany:") + std::to_string(parent.value) + "\n";
   }
   if (plan.held) script += "#SBATCH --hold\n";
-  json::object form{{"script", script + "true\n"}, {"queue", "queue-" + std::to_string(plan.queue)}};
+  json::object form{{"script", script + "true\n"},
+                    {"queue", "queue-" + std::to_string(plan.queue)}};
   auto manifest = shapes::BatchScriptManifest(form, "default");
   MUSTER_CHECK(manifest.ok());
   return std::move(manifest).value();

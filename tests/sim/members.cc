@@ -48,9 +48,8 @@ WallTime Members::NowOn(const std::string& cluster) const {
 }
 
 std::int64_t Members::RunMs(const DispatchKey& key) const {
-  return 1 + static_cast<std::int64_t>(
-                 Mixed(key, stage_.seed) %
-                 static_cast<std::uint64_t>(stage_.options.longest_run_ms));
+  return 1 + static_cast<std::int64_t>(Mixed(key, stage_.seed) %
+                                       static_cast<std::uint64_t>(stage_.options.longest_run_ms));
 }
 
 bool Members::Fails(const DispatchKey& key) const { return Mixed(key, ~stage_.seed) % 8 == 0; }
@@ -162,8 +161,7 @@ Result<RemoteRef> Members::Make(const DispatchOrder& order) {
     }
     if (!order.suspended) Start(key, &object);
   }
-  return RemoteRef{object.uid, IncarnationOf(key.cluster),
-                   object.phase == RemotePhase::kSuspended};
+  return RemoteRef{object.uid, IncarnationOf(key.cluster), object.phase == RemotePhase::kSuspended};
 }
 
 RemovalResult Members::Remove(const DispatchKey& key, const RemovePolicy& policy) {

@@ -19,10 +19,10 @@ std::int64_t Network::Delay() {
 
 template <class T>
 void Network::Answer(std::int64_t after_ns, Callback<T> done, Result<T> outcome) {
-  stage_.agenda.After(after_ns, [alive = alive_, done = std::move(done),
-                                 outcome = std::move(outcome)]() mutable {
-    if (*alive) done(std::move(outcome));
-  });
+  stage_.agenda.After(
+      after_ns, [alive = alive_, done = std::move(done), outcome = std::move(outcome)]() mutable {
+        if (*alive) done(std::move(outcome));
+      });
 }
 
 // A lost call never arrives; a lost answer leaves the outcome unknown. A call that arrives twice
@@ -36,27 +36,27 @@ void Network::Call(const std::string& cluster, const char* what, std::function<R
   const bool answer_lost = stage_.Happens(&SwarmOptions::lost_calls, 8);
   const bool twice = stage_.Happens(&SwarmOptions::double_calls, 10);
   const std::int64_t second = static_cast<std::int64_t>(stage_.delays.Below(3'000)) * kMs;
-  stage_.agenda.After(Delay(), [this, alive = alive_, cluster, carry = std::move(carry),
-                                done = std::move(done), answer_lost, twice,
-                                second, &stage = stage_, &members = members_]() mutable {
-    // A process of this host dies with the daemon's call.
-    if (!*alive && !stage.options.two_steps) return;
-    if (members.IsAway(cluster)) {
-      if (*alive) Answer<T>(kTimeoutNs, std::move(done), Unavailable("cannot be reached"));
-      return;
-    }
-    Result<T> outcome = carry();
-    if (twice) {
-      stage.agenda.After(second, [carry, cluster, &members] {
-        if (!members.IsAway(cluster)) (void)carry();
+  stage_.agenda.After(
+      Delay(), [this, alive = alive_, cluster, carry = std::move(carry), done = std::move(done),
+                answer_lost, twice, second, &stage = stage_, &members = members_]() mutable {
+        // A process of this host dies with the daemon's call.
+        if (!*alive && !stage.options.two_steps) return;
+        if (members.IsAway(cluster)) {
+          if (*alive) Answer<T>(kTimeoutNs, std::move(done), Unavailable("cannot be reached"));
+          return;
+        }
+        Result<T> outcome = carry();
+        if (twice) {
+          stage.agenda.After(second, [carry, cluster, &members] {
+            if (!members.IsAway(cluster)) (void)carry();
+          });
+        }
+        if (!*alive) return;
+        if (answer_lost)
+          return Answer<T>(kTimeoutNs, std::move(done),
+                           Error{Code::kUnknown, "the answer was lost", {}, 0});
+        Answer<T>(Delay(), std::move(done), std::move(outcome));
       });
-    }
-    if (!*alive) return;
-    if (answer_lost)
-      return Answer<T>(kTimeoutNs, std::move(done),
-                       Error{Code::kUnknown, "the answer was lost", {}, 0});
-    Answer<T>(Delay(), std::move(done), std::move(outcome));
-  });
 }
 
 // The permit is asked when the call leaves.
@@ -65,8 +65,9 @@ void Network::Ensure(const DispatchOrder& order, Callback<RemoteRef> done) {
   if (on_order) on_order();
   DispatchOrder sent = order;
   sent.permit = {};
-  Call<RemoteRef>(order.key.cluster, "ensure",
-                  [&members = members_, sent] { return members.Ensure(sent); }, std::move(done));
+  Call<RemoteRef>(
+      order.key.cluster, "ensure", [&members = members_, sent] { return members.Ensure(sent); },
+      std::move(done));
 }
 
 void Network::Acknowledge(const DispatchKey& key, const RemoteObject&, const std::string& uid,
@@ -74,8 +75,8 @@ void Network::Acknowledge(const DispatchKey& key, const RemoteObject&, const std
   Call<Done>(
       key.cluster, "acknowledge",
       [&members = members_, key, uid]() -> Result<Done> {
-    members.Acknowledge(key, uid);
-    return Done{};
+        members.Acknowledge(key, uid);
+        return Done{};
       },
       std::move(done));
 }
@@ -85,7 +86,7 @@ void Network::Remove(const DispatchKey& key, const RemovePolicy& policy,
   Call<RemovalResult>(
       key.cluster, "remove",
       [&members = members_, key, policy]() -> Result<RemovalResult> {
-    return members.Remove(key, policy);
+        return members.Remove(key, policy);
       },
       std::move(done));
 }
@@ -102,7 +103,7 @@ void Network::List(const std::string& cluster, Callback<std::vector<Observation>
   Call<std::vector<Observation>>(
       cluster, "list",
       [&members = members_, cluster]() -> Result<std::vector<Observation>> {
-    return members.List(cluster);
+        return members.List(cluster);
       },
       std::move(done));
 }

@@ -47,6 +47,8 @@ inline constexpr PlantedBug kPlantedBugs[] = {
     {"calls_of_one_key_overlap", "two calls about one attempt are under way at once"},
     {"policy_wait_ignored", "a silent member's attempts are started elsewhere under `wait`"},
     {"dependency_ignored", "a dependent does not wait for its parent"},
+    {"end_on_its_way_asked",
+     "a dependent believes the store about an end that is on its way there"},
     {"dependents_not_told", "an end tells no dependent"},
     {"array_task_lost", "a start takes two tasks off an array"},
     {"array_limit_ignored", "%N of an array is not kept"},

@@ -68,8 +68,9 @@ void Compare(const Verdict& verdict, const SwarmOptions& options, Tally* tally) 
   tally->slowest = std::max(tally->slowest, ratio);
   if (ratio <= 2) return;
   ++tally->late;
-  Say(verdict.seed, "R33: healing takes " + std::to_string(verdict.healing_ms) + " ms; without faults all of it takes " +
-                        std::to_string(calm.makespan_ms) + " ms");
+  Say(verdict.seed, "R33: healing takes " + std::to_string(verdict.healing_ms) +
+                        " ms; without faults all of it takes " + std::to_string(calm.makespan_ms) +
+                        " ms");
 }
 
 void RunOne(std::uint64_t seed, Tally* tally) {
@@ -156,21 +157,25 @@ int Swarm(const Range& range) {
               Wide(sum.done), Wide(sum.daemons), Wide(sum.lines), Wide(sum.checks));
   std::printf("R08 figure=%llu of %llu seeds differ when run again bar=0\n", Wide(sum.different),
               Wide(sum.twice));
-  std::printf("R33 figure=%llu of %llu worlds heal late, the slowest in %.2f of its time without "
-              "faults bar=0 above 2.00\n",
-              Wide(sum.late), Wide(sum.healed), sum.slowest);
-  std::printf("R07 figure=%llu violations in %llu seeds bar=0\n", Wide(sum.failed),
-              Wide(sum.done));
+  std::printf(
+      "R33 figure=%llu of %llu worlds heal late, the slowest in %.2f of its time without "
+      "faults bar=0 above 2.00\n",
+      Wide(sum.late), Wide(sum.healed), sum.slowest);
+  std::printf("R07 figure=%llu violations in %llu seeds bar=0\n", Wide(sum.failed), Wide(sum.done));
   return sum.failed + sum.different + sum.late == 0 && sum.done == range.count ? 0 : 1;
 }
 
-int Replay(std::uint64_t seed, const std::string& bug) {
+int Replay(std::uint64_t seed, const std::string& bug, std::uint64_t until_ms) {
   const SwarmOptions options = SwarmOf(seed);
   Say(seed, ToText(options));
   seed_now = seed;
   std::signal(SIGABRT, OnAbort);
   SetPlanted(bug.c_str());
-  const Verdict verdict = RunSeed(seed, options, [](std::int64_t at_ns, const std::string& line) {
+  const std::int64_t until_ns =
+      until_ms == 0 ? INT64_MAX : kSecond + static_cast<std::int64_t>(until_ms) * kMs;
+  bool stopped = false;
+  const Verdict verdict = RunSeed(seed, options, [&](std::int64_t at_ns, const std::string& line) {
+    if (at_ns >= until_ns && !std::exchange(stopped, true)) throw Violation{"stopped by --until"};
     std::printf("%12.6f %s\n", static_cast<double>(at_ns - kSecond) / 1e9, line.c_str());
     std::fflush(stdout);
   });
@@ -207,9 +212,10 @@ int Planted(const Range& range, const std::string& bug) {
     ++caught;
     slowest = std::max(slowest, tallies[at].seed);
   }
-  std::printf("R09 figure=%llu of %llu planted bugs caught, the last within %llu seeds bar=all of "
-              "at least 25 within 2000\n",
-              Wide(caught), Wide(left.size()), Wide(slowest));
+  std::printf(
+      "R09 figure=%llu of %llu planted bugs caught, the last within %llu seeds bar=all of "
+      "at least 25 within 2000\n",
+      Wide(caught), Wide(left.size()), Wide(slowest));
   return caught == left.size() ? 0 : 1;
 }
 

@@ -26,13 +26,20 @@ constexpr NamedFault kFaults[] = {
     {"disturbed-objects", &SwarmOptions::disturbed_objects},
 };
 constexpr NamedFault kWorkload[] = {
-    {"two-steps", &SwarmOptions::two_steps},     {"cohort", &SwarmOptions::cohort},
-    {"strict-fifo", &SwarmOptions::strict_fifo}, {"preemption", &SwarmOptions::preemption},
-    {"gangs", &SwarmOptions::gangs},             {"arrays", &SwarmOptions::arrays},
-    {"dependencies", &SwarmOptions::dependencies}, {"holds", &SwarmOptions::holds},
-    {"cancels", &SwarmOptions::cancels},         {"requeues", &SwarmOptions::requeues},
-    {"deletes", &SwarmOptions::deletes},         {"time-limits", &SwarmOptions::time_limits},
-    {"quota-edits", &SwarmOptions::quota_edits}, {"drains", &SwarmOptions::drains},
+    {"two-steps", &SwarmOptions::two_steps},
+    {"cohort", &SwarmOptions::cohort},
+    {"strict-fifo", &SwarmOptions::strict_fifo},
+    {"preemption", &SwarmOptions::preemption},
+    {"gangs", &SwarmOptions::gangs},
+    {"arrays", &SwarmOptions::arrays},
+    {"dependencies", &SwarmOptions::dependencies},
+    {"holds", &SwarmOptions::holds},
+    {"cancels", &SwarmOptions::cancels},
+    {"requeues", &SwarmOptions::requeues},
+    {"deletes", &SwarmOptions::deletes},
+    {"time-limits", &SwarmOptions::time_limits},
+    {"quota-edits", &SwarmOptions::quota_edits},
+    {"drains", &SwarmOptions::drains},
     {"lead-term", &SwarmOptions::lead_term},
 };
 

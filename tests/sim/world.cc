@@ -7,7 +7,7 @@
 namespace muster::sim {
 namespace {
 
-constexpr std::int64_t kTroubleMs = 45'000;   // faults come within this time
+constexpr std::int64_t kTroubleMs = 45'000;  // faults come within this time
 // After a recovery nothing is decided before the members have listed their objects, for this long.
 constexpr std::int64_t kListsWithinNs = 11 * kSecond;
 constexpr std::uint64_t kMostTicks = 400'000;  // a world that needs more does not come to rest
@@ -17,12 +17,13 @@ constexpr std::uint64_t kMostTicks = 400'000;  // a world that needs more does n
 World::World(std::uint64_t seed, const SwarmOptions& options)
     : stage_(seed, options),
       members_(stage_),
-      clients_(stage_, [this] {
-        Daemon* const daemon = Current();
-        return daemon == nullptr ? nullptr : &daemon->engine();
-      }),
-      invariants_(stage_, database_, members_, clients_),
-      nemesis_(DiceOf(seed, "nemesis")) {
+      clients_(
+          stage_,
+          [this] {
+  Daemon* const daemon = Current();
+  return daemon == nullptr ? nullptr : &daemon->engine();
+          }),
+invariants_(stage_, database_, members_, clients_), nemesis_(DiceOf(seed, "nemesis")) {
   database_.on_durable = [this] { invariants_.OnDurable(); };
   members_.on_start = [this](const DispatchKey& key, const SimObject& object) {
     invariants_.OnStart(key, object);
@@ -55,8 +56,7 @@ void World::StartDaemon() {
   daemon->on_stepped = [this](Daemon* one) {
     const WorldViewPtr view = one->View();
     if (view == seen_) return;
-    if (view->ready && (seen_ == nullptr || !seen_->ready))
-      ready_since_ns_ = stage_.clock.Now().ns;
+    if (view->ready && (seen_ == nullptr || !seen_->ready)) ready_since_ns_ = stage_.clock.Now().ns;
     seen_ = view;
     if (view->ready) invariants_.OnView(*view);
   };
@@ -74,8 +74,7 @@ void World::Kill(Daemon* daemon, const std::string& how) {
   dead_.push_back(std::move(*found));
   daemons_.erase(found);
   if (!newest) return;
-  stage_.agenda.After(static_cast<std::int64_t>(nemesis_.Below(3'000)) * kMs,
-                      [this] {
+  stage_.agenda.After(static_cast<std::int64_t>(nemesis_.Below(3'000)) * kMs, [this] {
     if (Current() == nullptr) StartDaemon();
   });
 }
@@ -251,8 +250,8 @@ void World::Liveness() {
     stage_.Break("R33: not all has ended long after the faults: " + who);
   }
   ended_ns_ = stage_.clock.Now().ns;
-  const std::int64_t settle = 3 * stage_.options.orphan_grace_ms * kMs +
-                              3 * stage_.options.reconcile_every_ms * kMs;
+  const std::int64_t settle =
+      3 * stage_.options.orphan_grace_ms * kMs + 3 * stage_.options.reconcile_every_ms * kMs;
   while (stage_.clock.Now().ns < ended_ns_ + settle) Tick();
   invariants_.AtRest(*Current()->View());
 }

@@ -93,7 +93,8 @@ std::int32_t Arrays::ThrottleOf(JobId array) const {
 // A task that was requeued keeps its place under the limit.
 std::int64_t Arrays::Room(JobId array) const {
   const std::int32_t throttle = ThrottleOf(array);
-  if (throttle == 0 || MUSTER_PLANTED(array_limit_ignored)) return std::numeric_limits<std::int64_t>::max();
+  if (throttle == 0 || MUSTER_PLANTED(array_limit_ignored))
+    return std::numeric_limits<std::int64_t>::max();
   const Array& found = arrays_.at(array);
   return throttle - found.running - found.queued;
 }

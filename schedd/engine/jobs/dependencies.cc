@@ -165,7 +165,8 @@ Result<std::optional<Parent>> Dependencies::Ask(JobId dependent, const Dependenc
                                                 Parents* parents) {
   // The store may not have the end yet of a parent that has just left memory: what it says now
   // would be taken for final.
-  if (commits_.SettledSeq() < left_at_ && !parents->Find(one)) {
+  const bool on_its_way = commits_.SettledSeq() < left_at_ && !MUSTER_PLANTED(end_on_its_way_asked);
+  if (on_its_way && !parents->Find(one)) {
     later_.insert(dependent);
     return std::optional<Parent>();
   }
