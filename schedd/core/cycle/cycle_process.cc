@@ -67,6 +67,16 @@ std::size_t Favor(const ClusterQueue& queue, const JobRecord& variant) {
   return position;
 }
 
+// True if the quota holds the entry beside what is held now and `taken`.
+bool FitsBeside(Usage usage, const std::vector<std::pair<NodeIndex, Charge>>& taken,
+                const CycleEntry& entry) {
+  for (const auto& [queue, charge] : taken) usage.Add(queue, charge.pair, charge.amount);
+  const auto adds = entry.Adds();
+  return std::all_of(adds.begin(), adds.end(), [&](const Charge& charge) {
+    return usage.Fits(entry.queue->node, charge.pair, charge.amount);
+  });
+}
+
 }  // namespace
 
 void Cycle::Process(CycleEntry* entry) {
@@ -114,6 +124,9 @@ void Cycle::Process(CycleEntry* entry) {
     Preempt(entry, entry->assignment->Message());  // j, k
   } else if (less_favorable != nullptr) {
     Migrate(entry, less_favorable);
+  } else if (without_victims_ && !FitsBeside(nominated_on_, taken_, *entry)) {
+    // The victims of the round still hold their quota.
+    Skip(entry, Reason::kWaitingForQuota, kNoLongerFits);
   } else {
     Admit(entry);  // j, l, m
   }

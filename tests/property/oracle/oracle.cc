@@ -172,6 +172,19 @@ class Cycle {
     });
   }
 
+  // What is only kept for others is not held yet, and victims hold theirs until they are gone.
+  bool FitsBeside(const Entry& entry) {
+    for (const std::size_t kept : kept_) ledger_[kept].out = true;
+    const bool fits = HasRoom(sums_, At(world_, entry.workload).queue, entry.assignment.wish);
+    for (const std::size_t kept : kept_) ledger_[kept].out = false;
+    return fits;
+  }
+
+  void Keep(HeldQuota held) {
+    kept_.push_back(ledger_.size());
+    ledger_.push_back(std::move(held));
+  }
+
   // Rule A23, b to m.
   void Process(Entry* entry) {
     if (world_.settings.recompute_on_overlap && Overlaps(entry->assignment)) {
@@ -192,23 +205,26 @@ class Cycle {
       entry->requeue = Requeue::kGated;
       entry->why = WaitReason::kPreemptionGated;
     } else if (entry->deferred) {
-      ledger_.push_back({queue, -1, assignment.wish.amounts, false});
+      Keep({queue, -1, assignment.wish.amounts, false});
       entry->requeue = Requeue::kPendingPreemption;
       entry->why = WaitReason::kWaitingForPreempted;
       entry->forget_scan = true;
     } else if (!Overlaps(assignment) && Fits(*entry)) {
-      Take(entry);
+      const bool starts = assignment.fitness == Fitness::kFit;
+      if (!starts || chosen_.empty() || FitsBeside(*entry)) Take(entry);
     }
   }
 
   void Take(Entry* entry) {
     const Assignment& assignment = entry->assignment;
-    ledger_.push_back({At(world_, entry->workload).queue, -1, assignment.wish.amounts, false});
+    HeldQuota held{At(world_, entry->workload).queue, -1, assignment.wish.amounts, false};
     if (assignment.fitness == Fitness::kFit) {
+      ledger_.push_back(std::move(held));
       entry->admitted = true;
       decisions_.admitted.push_back({entry->workload, assignment.ToHolding(world_.clock)});
       return;
     }
+    Keep(std::move(held));
     for (const Victim& victim : assignment.victims) {
       chosen_.insert(victim.workload);
       decisions_.evicted.push_back({victim, entry->workload, At(world_, victim.workload).evicting});
@@ -233,7 +249,7 @@ class Cycle {
         amount = std::min(amount, Plus(left, *limits.borrowing));
       }
     }
-    ledger_.push_back(reserved);
+    Keep(std::move(reserved));
   }
 
   static bool FlavorsLeft(const Position& position) {
@@ -301,7 +317,8 @@ class Cycle {
   Sums sums_;
   std::vector<Entry> entries_;
   std::vector<Entry> processed_;
-  std::set<int> chosen_;  // victims chosen so far in this cycle
+  std::set<int> chosen_;           // victims chosen so far in this cycle
+  std::vector<std::size_t> kept_;  // places in the ledger of what is kept for waiting workloads
   Decisions decisions_;
 };
 

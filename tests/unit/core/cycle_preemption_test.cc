@@ -50,6 +50,24 @@ class CyclePreemptionTest : public ::testing::Test {
   bool pods_not_ready_ = false;
 };
 
+// Found by the simulation (seed 5603): CheckPlan stopped the daemon. Only without the victim, which
+// still runs, the cohort has room for the last job of the round.
+TEST_F(CyclePreemptionTest, WhatFitsOnlyWithoutTheVictimsOfTheRound_IsNotAdmittedYet) {
+  Queue("a", 1, "all");
+  Queue("b", 7, "all");
+  Queue("c", 7, "all").preemption.reclaim_within_cohort = PreemptionPolicy::kAny;
+  const JobPtr victim = world_.Hold("a", "gpu", 4);
+  world_.Hold("b", "gpu", 5);
+  world_.Hold("c", "gpu", 4);
+  const JobPtr fits = Gpus("b", 2, 10);
+  Gpus("c", 3, 5);
+  Gpus("a", 1);
+  const Plan plan = Run();
+  EXPECT_THAT(Evicted(plan), ElementsAre(victim->id.value));
+  ASSERT_EQ(plan.admits.size(), 1u);
+  EXPECT_EQ(plan.admits[0].job, fits);
+}
+
 TEST_F(CyclePreemptionTest, HigherPriority_EvictsLower_AndWaitsForItWithoutSpinning) {
   Queue("q", 4).preemption.within_cluster_queue = PreemptionPolicy::kLowerPriority;
   const JobPtr low = world_.Hold("q", "gpu", 4);
