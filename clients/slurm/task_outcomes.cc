@@ -41,9 +41,15 @@ void TaskOutcomes::Add(const JobRow& row, const std::string& failure) {
               [&](std::int32_t task) { tasks_[task] = failure; });
 }
 
+// Tasks that were cancelled while they waited never became jobs: they count only if nothing else of
+// the array is left.
 bool TaskOutcomes::Skips(const JobRow& row, const std::string& finished) {
   if (row.array_job_id == 0) return false;
-  Add(row, finished);
+  if (!IsArrayRecord(row)) return Add(row, finished), true;
+  of_tasks_ = true;
+  array_ = row.array_job_id;
+  ForEachTask(ParseTasks(row.extra->waiting_tasks).value_or(TaskRanges{}),
+              [&](std::int32_t task) { cancelled_[task] = finished; });
   return true;
 }
 
@@ -52,6 +58,7 @@ std::vector<std::string> TaskOutcomes::Lines(const std::string& text) const {
   for (const std::string& failure : failures_) lines.push_back(failure + " for job " + text);
   if (!of_tasks_) return lines;
   std::map<std::int32_t, std::string> tasks = tasks_;
+  if (tasks.empty() && !spec_.tasks_only) tasks = cancelled_;
   if (spec_.tasks_only)
     ForEachTask(spec_.tasks, [&](std::int32_t task) { tasks.try_emplace(task, kNoSuchTask); });
   const bool failed =

@@ -28,8 +28,8 @@ class TaskOutcomes {
  private:
   JobSpec spec_;
   bool of_tasks_;
-  std::int64_t array_ = 0;                     // 0: no row was one of a task yet
-  std::map<std::int32_t, std::string> tasks_;  // by index
+  std::int64_t array_ = 0;                                 // 0: no row was one of a task yet
+  std::map<std::int32_t, std::string> tasks_, cancelled_;  // by index
   std::vector<std::string> failures_;
 };
 
