@@ -58,8 +58,8 @@ auto Fields(const SignalOrder& of) {
   return std::tie(signal, target, step);
 }
 auto Fields(const LogQuery& of) {
-  const auto& [pod, container, offset, most] = of;
-  return std::tie(pod, container, offset, most);
+  const auto& [pod, container, offset, most, timestamps] = of;
+  return std::tie(pod, container, offset, most, timestamps);
 }
 auto Fields(const LogChunk& of) {
   const auto& [data, next, ended] = of;
