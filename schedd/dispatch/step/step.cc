@@ -146,7 +146,7 @@ bool MayRun(RemotePhase phase) {
 
 // An observation of an attempt that is over for Muster.
 StepResult SeenAfterwards(const DispatchRow& row, const Observation& seen) {
-  if (MUSTER_PLANTED(ended_attempt_runs_again) && row.state == DispatchState::kTerminal &&
+  if (MUSTER_PLANTED(ended_attempt_taken_up) && row.state == DispatchState::kTerminal &&
       seen.phase == RemotePhase::kRunning)
     return To(row, DispatchState::kRunning, Action::kNone, Effect::kStarted);
   if (row.state == DispatchState::kLost && MayRun(seen.phase)) {

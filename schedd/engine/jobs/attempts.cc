@@ -103,7 +103,7 @@ void Attempts::Start(const JobPtr& job) {
     if (!MUSTER_PLANTED(name_not_given_up))
       Step(DispatchKey(other->key), dispatch::Superseded{}, nullptr);
   }
-  if (!MUSTER_PLANTED(attempt_without_row)) rows_.Put(row);
+  if (!MUSTER_PLANTED(attempt_row_forgotten)) rows_.Put(row);
   commits_.tx().orders.push_back({dispatch::Action::kEnsure, row.key, job});
 }
 
