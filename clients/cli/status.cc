@@ -21,8 +21,9 @@ void PrintLead(const json::value& status) {
   std::printf("leader:   %s (%s) since %s, epoch %s\n", ShownText(*leader, "address").c_str(),
               ShownText(*leader, "host").c_str(), ShownText(*leader, "since").c_str(),
               client::PathText(*leader, "epoch").c_str());
-  const std::string age = client::PathText(status, "copyAgeSeconds");
-  if (!age.empty()) std::printf("copy:     %s s old\n", age.c_str());
+  const json::value* age = status.get_object().if_contains("copyAgeSeconds");
+  if (age != nullptr && age->is_number())
+    std::printf("copy:     %.1f s old\n", age->to_number<double>());
 }
 
 }  // namespace

@@ -52,6 +52,12 @@ Outcome<json::value> ParseAnswer(HttpResponse response) {
   return value;
 }
 
+// "https://HOST:PORT" of a Location.
+std::string ServerOf(const std::string& location) {
+  const std::size_t host = location.find("://");
+  return host == std::string::npos ? location : location.substr(0, location.find('/', host + 3));
+}
+
 }  // namespace
 
 // The sentence comes from the first member that has one: problem+json's `detail`, a Status's
@@ -101,10 +107,7 @@ void ApiClient::Ask(std::size_t server) {
 
 // Only a server that the user has listed gets the request, and with it the user's credentials.
 bool ApiClient::AskLeader(const std::string& location) {
-  const std::size_t host = location.find("://");
-  if (host == std::string::npos) return false;
-  const Result<Endpoint> leader =
-      ParseServerUrl(std::string_view(location).substr(0, location.find('/', host + 3)));
+  const Result<Endpoint> leader = ParseServerUrl(ServerOf(location));
   if (!leader.ok()) return false;
   const auto found = std::find(servers_.begin(), servers_.end(), *leader);
   if (found == servers_.end()) return false;
@@ -136,7 +139,8 @@ Outcome<HttpResponse> ApiClient::SendToAny(HttpRequest request, std::int64_t dea
     if (answer.ok() && answer->status == 307 && !answer->location.empty()) {
       if (!AskLeader(answer->location))
         return Failure{Failure::Kind::kRefused, 307,
-                       "this server does not lead, and the leader at " + answer->location +
+                       "this server does not lead, and the leader at " +
+                           ServerOf(answer->location) +
                            " is not on the list of servers (MUSTER_URL, --server)"};
       if (++redirects > limits::kRedirects) return answer;
       continue;

@@ -71,7 +71,8 @@ class Takeover(unittest.TestCase):
         # A client goes only where its list allows.
         alone = standby.run("sbatch", "--wrap", "true", check=False, env=self.env(standby))
         self.assertNotEqual(alone.returncode, 0)
-        self.assertIn("not on the list of servers", alone.stderr)
+        self.assertIn(f"the leader at {leader.url()} is not on the list of servers", alone.stderr)
+        self.assertRegex(standby.run("muster", "status"), r"copy:     \d+\.\d s old")
         self.assertIn("Submitted batch job", standby.run("sbatch", "--wrap", "true", env=self.env(standby, leader)))
         self.assertIn("early", standby.run("muster", "get", "jobs", env=self.env(standby, leader)))
 
