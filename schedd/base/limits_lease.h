@@ -25,4 +25,8 @@ inline constexpr std::int64_t kRecoveryKeepsLeaseMs = 120'000;
 inline constexpr std::int64_t kCopyRestMs = 500;
 inline constexpr std::int64_t kCopyRestTimes = 4;
 
+/// How long a daemon that stops waits for its lease to be given up. Without an answer the lease
+/// ends by itself.
+inline constexpr std::int64_t kReleaseWithinMs = 1'000;
+
 }  // namespace muster::limits

@@ -79,7 +79,7 @@ struct Daemon::Impl {
   Status Serve();
   Status SetLease();
   Result<bool> AwaitLead();
-  Status BeginToLead();
+  Status BeginToLead(const std::stop_token& ends);
   void LeadLater();
   void StartPropagator();
   void StartNominator(const std::string& instance_id);
@@ -135,6 +135,7 @@ struct Daemon::Impl {
   std::jthread engine_thread;
   // Of a daemon that stands by: begins to lead when the engine does.
   std::thread leading_thread;
+  std::stop_source leading_ends;
   // Its timers call into the members above, so it ends first.
   RealTimers timers;
 };
@@ -356,9 +357,9 @@ Result<bool> Daemon::Impl::AwaitLead() {
 }
 
 // What is done once, when this daemon leads for the first time.
-Status Daemon::Impl::BeginToLead() {
+Status Daemon::Impl::BeginToLead(const std::stop_token& ends) {
   TellUnserved();
-  Status status = DeclareObjects(*engine, clock, config, start.get_token());
+  Status status = DeclareObjects(*engine, clock, config, ends);
   if (!status.ok()) return status;
   const std::string credentials = CredentialsDirectory();
   status = MakeMemoryDirectory(credentials);
@@ -379,9 +380,9 @@ void Daemon::Impl::LeadLater() {
       {{"rest_port", std::int64_t{rest->port()}}, {"grpc_port", std::int64_t{grpc->port()}}});
   leading_thread = std::thread([this] {
     ready.wait();
-    if (start.stop_requested()) return;
-    const Status status = BeginToLead();
-    if (status.ok() || start.stop_requested()) return;
+    if (leading_ends.stop_requested()) return;
+    const Status status = BeginToLead(leading_ends.get_token());
+    if (status.ok() || leading_ends.stop_requested()) return;
     Log(LogLevel::kError, "daemon", "lead_failed",
         {{"err", std::string_view(status.error().detail)}});
     kill(getpid(), SIGTERM);
@@ -440,7 +441,7 @@ Status Daemon::Start() {
   d.engine_thread = std::jthread([&d](std::stop_token stop) { d.engine->Run(stop); });
   const Result<bool> leads = d.AwaitLead();
   if (!leads.ok()) return leads.error();
-  if (*leads) return d.BeginToLead();
+  if (*leads) return d.BeginToLead(d.start.get_token());
   d.LeadLater();
   return Done{};
 }
@@ -455,8 +456,9 @@ void Daemon::CancelStart() {
 void Daemon::Stop() {
   auto& d = *impl_;
   const Monotonic all_ended = d.clock.Now() + kStopWithinNs;
-  // Ends waits for a database that hangs.
-  d.start.request_stop();
+  d.leading_ends.request_stop();
+  // Ends waits for a database that hangs. `start` ends a private PostgreSQL, which is needed until
+  // the store is closed.
   d.stop.request_stop();
   d.EndRecoveryWait();
   if (d.leading_thread.joinable()) d.leading_thread.join();

@@ -174,6 +174,9 @@ void WriteSession::KeepLease() {
 void WriteSession::ReleaseLease() {
   if (epoch_.value == 0 || board_ == nullptr || connection_ == nullptr || !connection_->alive())
     return;
+  // A private database has no other daemons, and one that hangs must not hold up the stop.
+  if (board_->self().sole) return EndEpoch();
+  connection_->SetAnswerWithin(std::chrono::milliseconds(limits::kReleaseWithinMs));
   const Failure failure =
       connection_->Query(sql::kReleaseLease, Params().Int8(epoch_.value), nullptr);
   Log(LogLevel::kInfo, "store", "lease_released",

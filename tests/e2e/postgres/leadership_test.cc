@@ -106,6 +106,8 @@ TEST(Leadership, ATransactionThatHoldsTheRowIsEndedWithTheLeadersSession) {
   const std::string url = FreshDatabase(SharedServer());
   LeasingDaemon first(url, "alpha", 1'000), second(url, "beta", 1'000);
   const Lease lease = first.MustLead();
+  // After its first write the store leaves renewals to its daemon.
+  MustAccept(*first.store, lease.epoch, DraftJob(1));
   // The session of a leader that is stopped in the midst of a transaction.
   pqxx::connection session(url);
   {
