@@ -1,7 +1,6 @@
 // Three Asio thread pools: one thread that writes, several that may block, and one of low priority
-// that looks at all jobs. PostWriter has a queue
-// in front of Asio: only the task that finds it empty wakes the writer, which then takes the whole
-// queue.
+// that looks at all jobs. PostWriter has a queue in front of Asio: only the task that finds it
+// empty wakes the writer, which then takes the whole queue.
 #include "api/rest/http/workers.h"
 
 #include <sys/resource.h>

@@ -19,9 +19,9 @@
 // live is let go too, and its absence makes the attempt Lost.
 #include "schedd/dispatch/step/step.h"
 
-#include "schedd/base/fault_points.h"
-
 #include <utility>
+
+#include "schedd/base/fault_points.h"
 
 namespace muster::dispatch {
 namespace {

@@ -54,7 +54,7 @@ void Pause(std::int64_t ms, const std::stop_token& stop) {
 
 const Error kLostLead = Aborted("this daemon lost its lead with its database session");
 
-// How many group numbers a lead has. kNewEpoch draws the first one at random, so two leads never
+// How many group numbers a lead has. kTakeLease draws the first one at random, so two leads never
 // use the same number, even if the database was restored between them.
 constexpr std::int64_t kGroupsOfLead = std::int64_t{1} << 32;
 

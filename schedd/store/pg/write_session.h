@@ -140,7 +140,7 @@ class WriteSession {
   /// When the lead was taken, and when its lease was renewed by KeepLease last.
   StoreHealth::Clock::time_point led_at_{}, kept_at_{};
   Epoch epoch_;  // 0: not leading
-  /// Group numbers of this lead count from here; drawn at random for each lead (kNewEpoch).
+  /// Group numbers of this lead count from here; drawn at random for each lead (kTakeLease).
   std::int64_t first_group_ = 0;
   std::int64_t last_group_ = 0;
   /// Where the audit trail ends once the groups under way are written; not set: to be read first.
