@@ -43,6 +43,8 @@ Result<std::vector<Figure>> BenchNothingFits(const BenchOptions& options);
 Result<std::vector<Figure>> BenchVictims(const BenchOptions& options);
 /// squeue and single gets over a deep queue, and the daemon's memory.
 Result<std::vector<Figure>> BenchQuery(const BenchOptions& options);
+/// The latency of submissions, alone and beside 1,000 queries a second over a backlog.
+Result<std::vector<Figure>> BenchBeside(const BenchOptions& options);
 /// The growth of the daemon's resident memory for each of `big` pending jobs.
 Result<std::vector<Figure>> BenchMemory(const BenchOptions& options);
 /// kill -9 of daemon and PostgreSQL under submitting clients: counts acknowledged jobs that are

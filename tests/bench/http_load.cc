@@ -16,11 +16,15 @@ double Now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
+// Seconds without any answer after which the rest is given up.
+constexpr double kPatience = 10;
+
 struct Connection {
   int fd = -1;
   std::unique_ptr<TlsStream> tls;  // null: plain
   std::string name, in;
-  double sent_at = 0;
+  // When the request was sent, or due.
+  double begun = 0;
 };
 
 class Load {
@@ -39,12 +43,17 @@ class Load {
       event.data.ptr = &connection;
       epoll_ctl(epoll_, EPOLL_CTL_ADD, connection.fd, &event);
       ++open_;
-      SendNext(&connection);
+      Next(&connection);
     }
     epoll_event events[64];
     while (open_ > 0) {
-      const int n = epoll_wait(epoll_, events, 64, 10'000);
-      if (n <= 0) break;
+      const double pause = SendDue();
+      if (open_ == 0) break;
+      timespec wait{};
+      wait.tv_sec = static_cast<time_t>(pause);
+      wait.tv_nsec = static_cast<long>((pause - static_cast<double>(wait.tv_sec)) * 1e9);
+      const int n = epoll_pwait2(epoll_, events, 64, &wait, nullptr);
+      if (n < 0 || (n == 0 && pause == kPatience)) break;
       for (int i = 0; i < n; ++i) Receive(static_cast<Connection*>(events[i].data.ptr));
     }
     close(epoll_);
@@ -71,10 +80,31 @@ class Load {
     --open_;
   }
 
-  void SendNext(Connection* connection) {
-    const bool spent =
-        options_.requests > 0 ? next_ >= options_.requests : Now() - begun_ >= options_.seconds;
-    if (spent) return Drop(connection);
+  bool Spent() const {
+    return options_.requests > 0 ? next_ >= options_.requests : Now() - begun_ >= options_.seconds;
+  }
+
+  double Due() const { return begun_ + static_cast<double>(next_) / options_.rate; }
+
+  void Next(Connection* connection) {
+    if (options_.rate > 0) return idle_.push_back(connection);
+    SendNext(connection, Now());
+  }
+
+  // Sends what is due at the rate; seconds to wait for events.
+  double SendDue() {
+    while (options_.rate > 0 && !idle_.empty()) {
+      const double due = Due();
+      if (const double now = Now(); now < due && !Spent()) return due - now;
+      Connection* connection = idle_.back();
+      idle_.pop_back();
+      SendNext(connection, due);
+    }
+    return kPatience;
+  }
+
+  void SendNext(Connection* connection, double begun) {
+    if (Spent()) return Drop(connection);
     std::string path, body;
     const auto& tokens = options_.bearer_tokens;
     const std::string credential =
@@ -84,7 +114,7 @@ class Load {
         options_.method + " " + path +
         " HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n" + credential +
         "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
-    connection->sent_at = Now();
+    connection->begun = begun;
     if (connection->tls != nullptr) {
       if (!connection->tls->Send(request)) Drop(connection);
       return;
@@ -113,17 +143,18 @@ class Load {
     if (size == 0) return;
     if (connection->in.size() > 9 && connection->in[9] == '2') {
       ++result_.answered;
-      result_.latencies.push_back(Now() - connection->sent_at);
+      result_.latencies.push_back(Now() - connection->begun);
       if (options_.remember) result_.acknowledged.push_back(connection->name);
     } else {
       if (result_.refused++ == 0) result_.first_refusal = connection->in.substr(0, 600);
     }
     connection->in.erase(0, size);
-    SendNext(connection);
+    Next(connection);
   }
 
   const LoadOptions& options_;
   std::vector<Connection> connections_;
+  std::vector<Connection*> idle_;  // with a rate: those without a request on the way
   LoadResult result_;
   std::size_t next_ = 0;
   int epoll_ = -1, open_ = 0;

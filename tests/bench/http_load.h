@@ -1,5 +1,5 @@
 // HttpLoad: N keep-alive connections, each of which sends its next request when the last one is
-// answered.
+// answered, or when the next one is due at a given rate.
 #pragma once
 
 #include <cstdint>
@@ -26,6 +26,10 @@ struct LoadOptions {
   int connections = 8;
   std::size_t requests = 0;  // 0: until `seconds`
   double seconds = 0;
+  /// Requests a second over all connections, each sent when it is due, also if others have not
+  /// been answered; a latency begins then, so that waiting for a connection counts. 0: each
+  /// connection sends its next request at once.
+  double rate = 0;
   bool remember = false;
   std::string method = "POST";
   /// Null: plain. The handshakes are over before the first request is sent.

@@ -67,6 +67,7 @@ int main(int argc, char** argv) {
   add("submit", "durable submission over REST, jobs:batch, sbatch", BenchSubmit);
   add("schedule", "a backlog released at once; submission meanwhile", BenchSchedule);
   add("query", "squeue and get over a deep queue; memory", BenchQuery);
+  add("beside", "submission beside 1,000 queries a second", BenchBeside);
   add("recover", "kill -9 under load: lost, doubled, time to ready", BenchRecover);
   add("dispatch", "admitted to released on members, beside a plain client", BenchDispatch);
   add("access", "one access decision with 10,000 bindings", BenchAccess);

@@ -4,7 +4,8 @@
 first: from the begin of the navigation to the painted rows, in fresh tabs. pages: jobs submitted at a rate, in stretches without and with open pages in
 turn; the ratio of their p99. memory: the JS heap of real tabs after forced collections, while events come several times as fast as on a busy site.
 MUSTER_BIN: the folder of the built programs. The pages are clients that ask for what the page asks for (web_pages.mjs), and two real tabs of
-Chromium. They and the browser have the lowest priority of the machine, because people's browsers run elsewhere; the sender has not."""
+Chromium. They and the browser run when nothing else wants the processor (SCHED_IDLE), because people's browsers run elsewhere; a low nice value
+is not enough, since the kernel lets such a process finish its slice of some milliseconds. The sender has not."""
 import argparse
 import json
 import os
@@ -53,10 +54,10 @@ def manifest(name):
 
 
 class Part:
-    """A part of web_pages.mjs in a process of its own."""
+    """A part of web_pages.mjs in a process of its own. People's browsers run elsewhere: such a part gets the processor when nothing else wants it."""
 
-    def __init__(self, name, url, *words, nice=0):
-        self.process = subprocess.Popen(["nice", "-n", str(nice), "node", os.path.join(SOURCE, "tests", "bench", "web_pages.mjs"), name, url, *words],
+    def __init__(self, name, url, *words, elsewhere=False):
+        self.process = subprocess.Popen([*(["chrt", "--idle", "0"] if elsewhere else []), "node", os.path.join(SOURCE, "tests", "bench", "web_pages.mjs"), name, url, *words],
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def tell(self, what):
@@ -100,8 +101,8 @@ def first_views(server, runs):
 
 
 def open_pages(server, options, sent):
-    sender, pages = Part("send", server.url()), Part("pages", server.url(), str(options.pages), nice=19)
-    tabs = Part("tabs", server.url(), nice=19)
+    sender, pages = Part("send", server.url()), Part("pages", server.url(), str(options.pages), elsewhere=True)
+    tabs = Part("tabs", server.url(), elsewhere=True)
     found = {False: [], True: []}
     for stretch in range(2 * options.rounds):
         with_pages = stretch % 2 == 1
@@ -132,7 +133,7 @@ def open_pages(server, options, sent):
 
 
 def memory(server, options, sent):
-    tabs, sender = Part("tabs", server.url(), nice=5), Part("send", server.url())
+    tabs, sender = Part("tabs", server.url(), elsewhere=True), Part("send", server.url())
     tabs.ask(do="open", paths=["/ui/jobs", "/ui/jobs/100", "/ui/queues", "/ui/home"])
     samples = []
     step = 15
