@@ -63,6 +63,11 @@ add_library(muster_flags INTERFACE)
 target_compile_options(muster_flags INTERFACE
   -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wconversion -Wno-sign-conversion -Werror)
 target_include_directories(muster_flags INTERFACE ${CMAKE_SOURCE_DIR})
+if(MUSTER_FUZZ)
+  # clang has warnings of its own; gcc's are errors in every other build.
+  target_compile_options(muster_flags INTERFACE -Wno-error)
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
 if(MUSTER_SANITIZE STREQUAL "address")
   add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
   add_link_options(-fsanitize=address,undefined)

@@ -6,15 +6,12 @@ Both sides are asked through the same command lines; processes start on both, so
 Quick measures take the median of --runs, both sides in turn."""
 import argparse
 import concurrent.futures
-import http.client
-import json
 import os
 import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -120,55 +117,11 @@ class Daemon:
     """What is asked of musterd itself."""
 
     def __init__(self, server):
-        self.server, self.host = server, server.url().split("//")[1]
+        self.server = server
 
     def memory(self):
         with open(f"/proc/{self.server.process.pid}/status", encoding="utf-8") as file:
             return next(int(line.split()[1]) / 1024 for line in file if line.startswith("VmRSS"))
-
-    def submit_p99(self, seconds):
-        """p99 in seconds of 50 submissions a second on one connection."""
-        connection, taken = http.client.HTTPConnection(self.host), []
-        body = json.dumps({"script": SCRIPT, "name": NAME, "queue": "main", "hold": True, "workDir": "/tmp"})
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            begin = time.monotonic()
-            connection.request("POST", "/v1/namespaces/default/jobs", body, {"Content-Type": "application/json"})
-            answer = connection.getresponse()
-            answer.read()
-            assert answer.status == 201, answer.status
-            taken.append(time.monotonic() - begin)
-            time.sleep(max(0.0, 0.02 - taken[-1]))
-        return statistics.quantiles(taken, n=100)[98]
-
-    def ask(self, rate, over, counts):
-        """The requests of squeue, sacct and scontrol of one user's few jobs, evenly, until `over`."""
-        connection, count, begin = http.client.HTTPConnection(self.host), 0, time.monotonic()
-        paths = ("/v1/jobs?state=Pending&limit=100&fields=id,state,reason", "/v1/jobs?limit=20", "/v1/jobs/1")
-        while not over.is_set():
-            connection.request("GET", paths[count % 3])
-            answer = connection.getresponse()
-            answer.read()
-            assert answer.status in (200, 404), answer.status
-            count += 1
-            time.sleep(max(0.0, begin + count / rate - time.monotonic()))
-        counts.append(count / (time.monotonic() - begin))
-
-    def queried(self, seconds):
-        """(p99 with 1,000 queries a second / p99 alone, queries a second): stretches in turn."""
-        alone, beside, rates = [], [], []
-        for _ in range(3):
-            alone.append(self.submit_p99(seconds / 3))
-            over, counts = threading.Event(), []
-            threads = [threading.Thread(target=self.ask, args=(250, over, counts)) for _ in range(4)]
-            for thread in threads:
-                thread.start()
-            beside.append(self.submit_p99(seconds / 3))
-            over.set()
-            for thread in threads:
-                thread.join()
-            rates.append(sum(counts))
-        return statistics.median(beside) / statistics.median(alone), statistics.median(rates)
 
 
 def beside_measures(options):
@@ -236,15 +189,8 @@ def own_measures(options, side, daemon):
         taken = side.chain(1000)
         return taken, taken <= 1.0
 
-    def queries():
-        ratio, rate = daemon.queried(options.queries)
-        print(f"  ({rate:.0f} queries a second)", file=sys.stderr)
-        side.empty()
-        return ratio, ratio <= 1.1
-
     return [("array of 100,000 accepted", "s", "<= 0.05", accepted), ("array of 100,000 in memory", "MB", "<= 1", memory),
-            ("rate of tasks / of single jobs", "x", ">= 0.9", tasks), ("1,000 dependents freed", "s", "<= 1", chain),
-            ("submit p99 beside queries / alone", "x", "<= 1.1", queries)]
+            ("rate of tasks / of single jobs", "x", ">= 0.9", tasks), ("1,000 dependents freed", "s", "<= 1", chain)]
 
 
 def show(what, figures, ratio, bar, good):
@@ -274,7 +220,6 @@ def main():
     parser.add_argument("dir")
     parser.add_argument("--jobs", type=int, default=2000, help="jobs that squeue shows; the bar is for 100000")
     parser.add_argument("--release", type=int, default=200, help="jobs that are released; the bar is for 10000")
-    parser.add_argument("--queries", type=float, default=30, help="seconds of queries beside submissions, and as many without; the bar is for 60")
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--only", choices=("muster", "slurm"))
     parser.add_argument("--measure", default="", help="only what has this word in its name")

@@ -135,7 +135,7 @@ const stories = {
     await page.getByRole("alert").getByText(/none/).waitFor();
     await change.fill(`clusterqueue/team-vision:standard/${gpu}=1\nclusterqueue/team-vision:standard/${gpu}.borrowingLimit=1`);
     await page.getByRole("button", { name: "Play" }).click();
-    const outcome = page.getByText(/With the change jobs that start wait .*; \d+ never start instead of \d+/);
+    const outcome = page.getByText(/With the change, the jobs that start wait .*; \d+ never start instead of \d+/);
     await outcome.waitFor();
     const [, changed, asIs] = /(\d+) never start instead of (\d+)/.exec(await outcome.textContent());
     // The gang that runs does not fit any more, and those that wait behind it are played too.
@@ -258,7 +258,7 @@ const edit = async (page) => {
 };
 const play = async (page) => {
   await page.getByRole("button", { name: "Play" }).click();
-  await page.getByText(/With the change jobs that start/).waitFor();
+  await page.getByText(/With the change, the jobs that start/).waitFor();
   await page.waitForTimeout(300);
 };
 const check = async (page) => {

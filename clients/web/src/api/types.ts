@@ -235,7 +235,7 @@ export interface Answers {
   readyz: string;
   metrics: string;
   version: VersionInfo;
-  status: { version: string; /** it leads, and its recovery is done */ ready: boolean; /** why it is not ready */ reasons: Array<string>; lastEvent: number; warnings: Array<{ /** stable, such as JobsRunAsRoot */ type: string; message: string; }>; };
+  status: { version: string; /** it leads, and its recovery is done */ ready: boolean; /** why it is not ready */ reasons: Array<string>; lastEvent: number; /** none: nobody is known to lead */ role: "leader" | "standby" | "none"; /** of the copy from which a standby answers reads */ copyAgeSeconds: number; /** as this daemon knows it */ leader: { /** of its REST API */ address: string; host: string; /** by the database's clock */ since: string; epoch: number; /** how long it may be silent before another daemon leads */ leaseSeconds: number; }; warnings: Array<{ /** stable, such as JobsRunAsRoot */ type: string; message: string; }>; };
   submitJob: { /** the number that the next job gets */ id: number; /** RFC 3339; empty if there is no bound */ startTime: string; text: string; queue: string; nodeList: string; cpus: number; };
   submitJobs: Array<(SubmittedJob | Problem)>;
   apply: { items: Array<Applied>; };

@@ -22,6 +22,9 @@ export function Facts(props: { rows: ReadonlyArray<readonly [string, ComponentCh
   );
 }
 
+// A cell of more characters gets a width of its own: else it is squeezed to a tower on a narrow screen.
+const longText = 40;
+
 /** A plain table of few rows. */
 export function SmallTable(props: { label: string; head: readonly string[]; rows: ReadonlyArray<readonly ComponentChildren[]> }) {
   return (
@@ -40,7 +43,9 @@ export function SmallTable(props: { label: string; head: readonly string[]; rows
           {props.rows.map((row, index) => (
             <tr key={index}>
               {row.map((cell, at) => (
-                <td key={at}>{cell}</td>
+                <td key={at} class={typeof cell === "string" && cell.length > longText ? "long" : undefined}>
+                  {cell}
+                </td>
               ))}
             </tr>
           ))}

@@ -103,7 +103,7 @@ function Audit() {
                     one.verb,
                     one.object,
                     <Result entry={one} />,
-                    `${one.detail}${one.count > 1 ? ` (${one.count} equal requests)` : ""}`,
+                    `${one.detail.replaceAll("->", "→")}${one.count > 1 ? ` (${one.count} equal requests)` : ""}`,
                     one.method,
                     one.source,
                   ])}

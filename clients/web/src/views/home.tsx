@@ -50,7 +50,7 @@ function Needs(props: { jobs: readonly Mine[]; user: string }) {
           const state = jobs[0]!.state;
           return (
             <li key={`${state} ${advice}`} class={`card ${state === "Failed" ? "bad" : "warn"}`}>
-              <State state={state} /> {jobs.length > 1 ? `${jobs.length} jobs. ` : ""}
+              <State state={state} /> {jobs.length > 1 ? `${jobs.length} jobs, of each: ` : ""}
               {advice}
               <ul class="plain">
                 {jobs.slice(0, namedAtMost).map((job) => (

@@ -116,8 +116,8 @@ function Outcome(props: { result: Result }) {
   return (
     <>
       <Sentence tone={stuck[1] > stuck[0] || (after ?? 0) > (before ?? 0) ? "bad" : "good"}>
-        With the change jobs that start wait {wait(after)} on average, as it is {wait(before)}; {stuck[1]} never start instead of {stuck[0]}; {changed.summary.preemptions} preemptions instead of{" "}
-        {asIs.summary.preemptions}.
+        With the change, the jobs that start wait {wait(after)} on average instead of {wait(before)}; {stuck[1]} never start instead of {stuck[0]}; there are {changed.summary.preemptions} preemptions
+        instead of {asIs.summary.preemptions}.
       </Sentence>
       <p class="note">
         {props.result.played} jobs were played

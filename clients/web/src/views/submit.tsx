@@ -86,7 +86,7 @@ function Checks(props: { checked: Checked }) {
           It would be job {estimate.id} in queue {estimate.queue}
           {estimate.cpus > 0 ? `, with ${estimate.cpus} CPUs` : ""}
           {estimate.nodeList !== "" ? `, on ${estimate.nodeList}` : ""}. It would start{" "}
-          {estimate.startTime !== "" && (
+          {Date.parse(estimate.startTime) > Date.now() && (
             <>
               at the latest <Time at={estimate.startTime} />:{" "}
             </>

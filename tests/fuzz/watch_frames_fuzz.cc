@@ -1,0 +1,69 @@
+// What a member's API server sends: an HTTP answer with lines of JSON, each an event of a watch. It
+// reads the same in one piece and byte by byte; each object is read as a job and as a pod.
+#include "backends/k8s/client/response_reader.h"
+#include "backends/k8s/member_json.h"
+#include "backends/k8s/status/kinds.h"
+#include "backends/k8s/status/status.h"
+#include "tests/fuzz/fuzz.h"
+
+namespace {
+
+using namespace muster;
+
+struct Answer {
+  bool ok = true;
+  int status = 0;
+  std::string body;
+};
+
+Answer Read(std::string_view bytes, std::size_t piece) {
+  constexpr std::size_t kBodyMost = 1 << 20;
+  k8s::ResponseReader reader(kBodyMost);
+  Answer answer;
+  for (std::size_t at = 0; at < bytes.size() && answer.ok && !reader.done(); at += piece) {
+    answer.ok = reader.Feed(bytes.substr(at, piece)).ok();
+    if (answer.ok) answer.body += reader.TakeBody();
+  }
+  if (answer.ok && reader.head_done()) answer.status = reader.status();
+  return answer;
+}
+
+void ReadFrame(std::string_view line) {
+  k8s::MemberDocument document(line);
+  if (!document.ok() || !document->is_object()) return;
+  const json::value* object = document->as_object().if_contains("object");
+  if (object == nullptr) return;
+  static_cast<void>(k8s::ReadApiStatus(*object));
+  if (!object->is_object()) return;
+  const json::object& fields = object->as_object();
+  static_cast<void>(k8s::ReadAttemptLabels(fields));
+  const k8s::PodState pod = k8s::ReadPod(fields);
+  for (const char* api : {"batch/v1 Job", "jobset.x-k8s.io/v1alpha2 JobSet", "ray.io/v1 RayJob",
+                          "kubeflow.org/v1 PyTorchJob",
+                          "leaderworkerset.x-k8s.io/v1 LeaderWorkerSet"}) {
+    const std::string_view both = api;
+    const auto space = both.find(' ');
+    const k8s::KindInfo* kind = k8s::KindByApi(both.substr(0, space), both.substr(space + 1));
+    if (kind == nullptr) continue;
+    const k8s::ObjectState state = k8s::ReadObject(*kind, fields);
+    static_cast<void>(k8s::Observe(state, {&pod, 1}));
+  }
+}
+
+}  // namespace
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view bytes = fuzz::Text(data, size);
+  const Answer whole = Read(bytes, bytes.size() + 1);
+  const Answer pieces = Read(bytes, 1);
+  fuzz::Require(whole.ok == pieces.ok, "cutting an answer does not make it good or bad");
+  fuzz::Require(!whole.ok || (whole.status == pieces.status && whole.body == pieces.body),
+                "an answer reads the same in pieces");
+  std::string_view rest = whole.body;
+  while (!rest.empty()) {
+    const auto end = std::min(rest.find('\n'), rest.size());
+    ReadFrame(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return 0;
+}
