@@ -337,10 +337,25 @@ TEST(Tidy, LibrariesStayBehindTheirOneDoor) {
 
 TEST(Tidy, PureRoomsHoldNoClockThreadFileOrLog) {
   static const std::regex banned(
-      R"(system_clock|steady_clock|std::thread|std::jthread|std::mutex|std::atomic|random_device|mt19937|getenv|gettimeofday|)"
+      R"(system_clock|steady_clock|std::thread|std::jthread|std::mutex|\bMutex\b|std::atomic|random_device|mt19937|getenv|gettimeofday|)"
       R"(<(filesystem|fstream|iostream|thread|mutex|chrono)>|telemetry/)");
   for (const auto& source : Sources()) {
     if (!IsPure(source.path)) continue;
+    for (std::size_t i = 0; i < source.lines.size(); ++i) {
+      if (IsComment(source.lines[i])) continue;
+      EXPECT_FALSE(std::regex_search(source.lines[i], banned))
+          << Location(source, i) << source.lines[i];
+    }
+  }
+}
+
+// thread_safety_test.py sees these alone.
+TEST(Tidy, EveryMutexOfTheProductIsAnnotated) {
+  static const std::regex banned(
+      R"(std::(recursive_|timed_|shared_|recursive_timed_|shared_timed_)?mutex\b|std::condition_variable|)"
+      R"(std::(unique_lock|lock_guard|scoped_lock|shared_lock)\b|pthread_mutex|absl::Mutex|NO_THREAD_SAFETY)");
+  for (const auto& source : Sources()) {
+    if (Below(source.path, "tests") || source.path == "schedd/base/mutex.h") continue;
     for (std::size_t i = 0; i < source.lines.size(); ++i) {
       if (IsComment(source.lines[i])) continue;
       EXPECT_FALSE(std::regex_search(source.lines[i], banned))
