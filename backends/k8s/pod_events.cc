@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <future>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -52,15 +53,15 @@ struct EventCollector {
 };
 
 void Take(EventCollector* to, const Result<ApiResponse>& answer) {
-  MutexLock lock(to->mutex);
+  std::vector<MemberEvent> read;
+  const MutexLock lock(to->mutex);
   if (!answer.ok()) {
     to->failed = answer.error();
   } else if (!answer->ok()) {
     to->failed = ErrorOf(*answer);
   } else if (const auto body = ParseMemberJson(answer->body); body.ok()) {
-    std::vector<MemberEvent>& events = to->events;
-    Reader(&*body)["items"].Each(
-        [&events](const Reader& event) { events.push_back(ReadEvent(event)); });
+    Reader(&*body)["items"].Each([&](const Reader& event) { read.push_back(ReadEvent(event)); });
+    std::move(read.begin(), read.end(), std::back_inserter(to->events));
   }
   if (--to->open == 0) to->done.set_value();
 }
