@@ -48,16 +48,16 @@ class EventWatch final : public grpc::ServerWriteReactor<v1::Event>,
 
  private:
   /// Takes the next step if none is under way: write an event, or read a page from the store.
-  void Advance();
+  void Advance() MUSTER_EXCLUDES(mutex_);
   /// Moves the next event to write into `event`; false if none is buffered.
   bool TakeNext(Event* event) MUSTER_REQUIRES(mutex_);
   /// Drops the watch if the caller's credential or right has ended.
-  void AskAgain();
+  void AskAgain() MUSTER_EXCLUDES(mutex_);
   /// True if the caller is to finish the call, without the lock: not if that has happened or a
   /// cancellation is under way.
   bool MayFinish() MUSTER_REQUIRES(mutex_);
   /// Cancels the call, so that a write under way ends. Does nothing without one.
-  void CancelWrite();
+  void CancelWrite() MUSTER_EXCLUDES(mutex_);
 
   SchedulerService& service_;
   const auth::Authenticator& authenticator_;

@@ -36,12 +36,13 @@ class SubmitStream final : public grpc::ServerReadReactor<v1::SubmitJobRequest> 
 
   /// Every limits::kAskAgainMs. The stream may be gone afterwards.
   void OnTick(std::int64_t ms);
-  void Submit(v1::SubmitOutcome* item);
-  void Answered(v1::SubmitOutcome* item, const Result<SubmittedJob>& result);
+  void Submit(v1::SubmitOutcome* item) MUSTER_EXCLUDES(mutex_);
+  void Answered(v1::SubmitOutcome* item, const Result<SubmittedJob>& result)
+      MUSTER_EXCLUDES(mutex_);
   /// The step whose end calls Advance.
   enum class CompletedStep { kNothing, kRead, kSubmission, kAsked };
   /// Starts the next read, pauses, or ends the call, whichever is due.
-  void Advance(CompletedStep ended);
+  void Advance(CompletedStep ended) MUSTER_EXCLUDES(mutex_);
 
   SchedulerService& service_;
   const Callers& callers_;

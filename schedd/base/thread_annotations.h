@@ -19,7 +19,7 @@
 /// A mutex that is locked before the other one by those who lock both.
 #define MUSTER_ACQUIRED_BEFORE(...) MUSTER_THREAD_ANNOTATION(acquired_before(__VA_ARGS__))
 
-/// A function whose caller holds the mutex, before and after, alone or with other readers.
+/// A function whose caller holds the mutex, before and after.
 #define MUSTER_REQUIRES(...) MUSTER_THREAD_ANNOTATION(requires_capability(__VA_ARGS__))
 #define MUSTER_REQUIRES_SHARED(...) \
   MUSTER_THREAD_ANNOTATION(requires_shared_capability(__VA_ARGS__))
