@@ -21,8 +21,6 @@
 
 /// A function whose caller holds the mutex, before and after.
 #define MUSTER_REQUIRES(...) MUSTER_THREAD_ANNOTATION(requires_capability(__VA_ARGS__))
-#define MUSTER_REQUIRES_SHARED(...) \
-  MUSTER_THREAD_ANNOTATION(requires_shared_capability(__VA_ARGS__))
 /// A function whose caller does not hold the mutex, because it locks it.
 #define MUSTER_EXCLUDES(...) MUSTER_THREAD_ANNOTATION(locks_excluded(__VA_ARGS__))
 
