@@ -56,7 +56,7 @@ class NameService final : public AccountSource {
 // Names that are Muster's and Kubernetes' own give nobody their rights. The order of the groups
 // stays.
 Account Accepted(Account account) {
-  constexpr std::string_view kSystemPrefix = "system:";
+  static constexpr std::string_view kSystemPrefix = "system:";
   if (account.name.starts_with(kSystemPrefix)) account.name.clear();
   std::set<std::string> seen;
   std::erase_if(account.groups, [&seen](const std::string& group) {
@@ -82,21 +82,21 @@ Accounts::Accounts(std::unique_ptr<AccountSource> source, const Clock& clock)
 
 Accounts::~Accounts() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stopping_ = true;
   }
-  wake_.notify_all();
+  wake_.NotifyAll();
   if (thread_.joinable()) thread_.join();
 }
 
-// With the lock held. Beyond the bound nothing is lost: whoever asks the next time tries again.
+// Beyond the bound nothing is lost: whoever asks the next time tries again.
 bool Accounts::AskLater(std::uint32_t uid) {
   if (to_be_asked_.contains(uid)) return true;
   if (stopping_ || to_be_asked_.size() >= limits::kAccounts) return false;
   if (!thread_.joinable()) thread_ = std::thread([this] { Loop(); });
   to_be_asked_.insert(uid);
   queue_.push_back(uid);
-  wake_.notify_one();
+  wake_.NotifyOne();
   return true;
 }
 
@@ -110,7 +110,7 @@ AccountPtr Accounts::Take(std::uint32_t uid, std::int64_t max_age_ms) {
 }
 
 AccountPtr Accounts::Recall(std::uint32_t uid) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (AccountPtr known = Take(uid, limits::kAccountStaleMs)) return known;
   AskLater(uid);
   const auto found = known_.find(uid);
@@ -119,7 +119,7 @@ AccountPtr Accounts::Recall(std::uint32_t uid) {
 
 void Accounts::WhenKnown(std::uint32_t uid, std::function<void()> then) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!Take(uid, limits::kAccountStaleMs) && AskLater(uid)) {
       waiting_[uid].push_back(std::move(then));
       return;
@@ -129,7 +129,7 @@ void Accounts::WhenKnown(std::uint32_t uid, std::function<void()> then) {
 }
 
 bool Accounts::Known(std::uint32_t uid) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = known_.find(uid);
   return found != known_.end() &&
          clock_.Now() - found->second.asked < MillisToNanos(limits::kAccountStaleMs);
@@ -143,7 +143,7 @@ void Accounts::ForgetOldest() {
 }
 
 void Accounts::Remember(std::uint32_t uid, AccountPtr account) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (known_.size() >= limits::kAccounts && !known_.contains(uid)) ForgetOldest();
   known_[uid] = {std::move(account), clock_.Now()};
 }
@@ -153,7 +153,7 @@ void Accounts::Remember(std::uint32_t uid, AccountPtr account) {
 Result<AccountPtr> Accounts::Ask(std::uint32_t uid) {
   Result<std::optional<Account>> asked = source_->ByUid(uid);
   if (!asked.ok()) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto found = known_.find(uid);
     if (found == known_.end()) return asked.error();
     found->second.asked = clock_.Now();
@@ -167,28 +167,28 @@ Result<AccountPtr> Accounts::Ask(std::uint32_t uid) {
 
 Result<AccountPtr> Accounts::Find(std::uint32_t uid) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (AccountPtr known = Take(uid, limits::kAccountStaleMs)) return known;
   }
   return Ask(uid);
 }
 
 void Accounts::Loop() {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   while (true) {
-    wake_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
+    wake_.Wait(mutex_, [this]() MUSTER_REQUIRES(mutex_) { return stopping_ || !queue_.empty(); });
     if (stopping_) return;
     const std::uint32_t uid = queue_.front();
     queue_.pop_front();
-    lock.unlock();
+    lock.Unlock();
     static_cast<void>(Ask(uid));
-    lock.lock();
+    lock.Lock();
     to_be_asked_.erase(uid);
     const auto waited = waiting_.extract(uid);
     if (waited.empty()) continue;
-    lock.unlock();
+    lock.Unlock();
     for (const auto& then : waited.mapped()) then();
-    lock.lock();
+    lock.Lock();
   }
 }
 

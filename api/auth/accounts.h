@@ -1,13 +1,11 @@
 // Accounts: the users and groups of this host, as its name service (NSS) tells them.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
@@ -16,6 +14,7 @@
 
 #include "api/auth/principal.h"
 #include "schedd/base/clock.h"
+#include "schedd/base/mutex.h"
 #include "schedd/base/result.h"
 
 namespace muster::auth {
@@ -74,28 +73,28 @@ class Accounts {
     AccountPtr account;
     Monotonic asked;
   };
-  /// With the lock held: what is known and at most this old, or null; the thread asks again if need
-  /// be.
-  AccountPtr Take(std::uint32_t uid, std::int64_t max_age_ms);
+  /// What is known and at most this old, or null; the thread asks again if need be.
+  AccountPtr Take(std::uint32_t uid, std::int64_t max_age_ms) MUSTER_REQUIRES(mutex_);
   /// False if it will not be asked about.
-  bool AskLater(std::uint32_t uid);
+  bool AskLater(std::uint32_t uid) MUSTER_REQUIRES(mutex_);
   void Remember(std::uint32_t uid, AccountPtr account);
-  void ForgetOldest();
+  void ForgetOldest() MUSTER_REQUIRES(mutex_);
   /// Asks the source, and remembers what it says.
   Result<AccountPtr> Ask(std::uint32_t uid);
   void Loop();
 
   const std::unique_ptr<AccountSource> source_;
   const Clock& clock_;
-  mutable std::mutex mutex_;
-  std::condition_variable wake_;
-  // Guarded by mutex_.
-  std::map<std::uint32_t, Entry> known_;
-  std::deque<std::uint32_t> queue_;      // whom the thread is to ask about
-  std::set<std::uint32_t> to_be_asked_;  // those, and the one that it asks about
-  std::map<std::uint32_t, std::vector<std::function<void()>>> waiting_;  // of WhenKnown
-  bool stopping_ = false;
-  std::thread thread_;
+  mutable Mutex mutex_;
+  CondVar wake_;
+  std::map<std::uint32_t, Entry> known_ MUSTER_GUARDED_BY(mutex_);
+  std::deque<std::uint32_t> queue_ MUSTER_GUARDED_BY(mutex_);  // whom the thread is to ask about
+  // Those, and the one that it asks about.
+  std::set<std::uint32_t> to_be_asked_ MUSTER_GUARDED_BY(mutex_);
+  // Of WhenKnown.
+  std::map<std::uint32_t, std::vector<std::function<void()>>> waiting_ MUSTER_GUARDED_BY(mutex_);
+  bool stopping_ MUSTER_GUARDED_BY(mutex_) = false;
+  std::thread thread_ MUSTER_GUARDED_BY(mutex_);
 };
 
 }  // namespace muster::auth

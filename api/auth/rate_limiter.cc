@@ -59,7 +59,7 @@ Status RateLimiter::Take(const Principal& who, double cost) {
   Shard& shard = shards_[Hash()(who.user) % kShards];
   double tokens = 0;
   {
-    const std::lock_guard lock(shard.mutex);
+    const MutexLock lock(shard.mutex);
     auto found = shard.buckets.find(std::string_view(who.user));
     if (found == shard.buckets.end()) {
       MakeRoom(&shard, now);
@@ -81,7 +81,7 @@ Status RateLimiter::Take(const Principal& who, double cost) {
 std::size_t RateLimiter::size() const {
   std::size_t users = 0;
   for (const Shard& shard : shards_) {
-    const std::lock_guard lock(shard.mutex);
+    const MutexLock lock(shard.mutex);
     users += shard.buckets.size();
   }
   return users;

@@ -4,7 +4,6 @@
 #include <array>
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -12,6 +11,7 @@
 #include "api/auth/principal.h"
 #include "schedd/base/clock.h"
 #include "schedd/base/limits.h"
+#include "schedd/base/mutex.h"
 #include "schedd/base/result.h"
 
 namespace muster::auth {
@@ -47,14 +47,14 @@ class RateLimiter {
     }
   };
   struct alignas(64) Shard {
-    mutable std::mutex mutex;
-    std::unordered_map<std::string, Bucket, Hash, std::equal_to<>> buckets;
-    Monotonic swept{};
+    mutable Mutex mutex;
+    std::unordered_map<std::string, Bucket, Hash, std::equal_to<>> buckets MUSTER_GUARDED_BY(mutex);
+    Monotonic swept MUSTER_GUARDED_BY(mutex){};
   };
   static constexpr std::size_t kShards = 16;
 
   double TokensAt(const Bucket& bucket, Monotonic now) const;
-  void MakeRoom(Shard* shard, Monotonic now) const;
+  void MakeRoom(Shard* shard, Monotonic now) const MUSTER_REQUIRES(shard->mutex);
 
   const Clock& clock_;
   const RateLimits limits_;

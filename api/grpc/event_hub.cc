@@ -10,6 +10,7 @@
 
 #include "api/grpc/call.h"
 #include "schedd/base/limits.h"
+#include "schedd/base/mutex.h"
 
 namespace muster::api {
 namespace {
@@ -43,7 +44,7 @@ grpc::ServerWriteReactor<v1::Event>* EventHub::Open(grpc::CallbackServerContext*
                                             [this](const EventWatch* ended) { Forget(ended); });
   std::shared_ptr<EventWatch> displaced;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (closed_) return Refuse({grpc::StatusCode::UNAVAILABLE, "the server is stopping"});
     if (watches_.size() >= limits::kStreams) {
       displaced = Displaced(watch->peer());
@@ -80,7 +81,7 @@ std::shared_ptr<EventWatch> EventHub::Displaced(const std::string& peer) {
 }
 
 void EventHub::AlsoTick(std::weak_ptr<TickedStream> stream) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (closed_) return;
   std::erase_if(ticked_, [](const auto& one) { return one.expired(); });
   ticked_.push_back(std::move(stream));
@@ -91,9 +92,7 @@ void EventHub::AlsoTick(std::weak_ptr<TickedStream> stream) {
 void EventHub::StartTicking() {
   if (ticker_.joinable()) return;
   ticker_ = std::jthread([this](std::stop_token stop) {
-    std::mutex alone;
-    std::unique_lock tick(alone);
-    while (!wake_.wait_for(tick, stop, kTick, [&stop] { return stop.stop_requested(); })) Tick();
+    while (!SleepFor(stop, kTick)) Tick();
   });
 }
 
@@ -107,7 +106,7 @@ void EventHub::Tick() {
   }
   std::vector<std::weak_ptr<TickedStream>> others;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     others = ticked_;
   }
   for (const auto& other : others) {
@@ -119,14 +118,14 @@ void EventHub::Tick() {
 void EventHub::StopTicking() {
   std::jthread ticker;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     ticker.swap(ticker_);
   }
   ticker.request_stop();  // joined by the destructor
 }
 
 std::vector<std::shared_ptr<EventWatch>> EventHub::Watches() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return watches_;
 }
 
@@ -137,7 +136,7 @@ void EventHub::Publish(const std::vector<Event>& events) {
 
 void EventHub::Close() {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     closed_ = true;
   }
   StopTicking();
@@ -147,12 +146,12 @@ void EventHub::Close() {
 }
 
 void EventHub::Forget(const EventWatch* watch) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   std::erase_if(watches_, [watch](const auto& held) { return held.get() == watch; });
 }
 
 std::size_t EventHub::size() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return watches_.size();
 }
 

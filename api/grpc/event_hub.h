@@ -1,14 +1,13 @@
 // EventHub: hands committed events to the WatchEvents calls that are open.
 #pragma once
 
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <thread>
 #include <vector>
 
 #include "api/grpc/event_watch.h"
 #include "api/service/stream_counts.h"
+#include "schedd/base/mutex.h"
 
 namespace muster::api {
 
@@ -49,23 +48,21 @@ class EventHub {
  private:
   std::vector<std::shared_ptr<EventWatch>> Watches() const;
   void Forget(const EventWatch* watch);
-  /// Under the lock: removes and returns the watch whose place `peer` may take; null if there is
-  /// none.
-  std::shared_ptr<EventWatch> Displaced(const std::string& peer);
-  /// Under the lock: starts the ticker if it does not run.
-  void StartTicking();
+  /// Removes and returns the watch whose place `peer` may take; null if there is none.
+  std::shared_ptr<EventWatch> Displaced(const std::string& peer) MUSTER_REQUIRES(mutex_);
+  /// Starts the ticker if it does not run.
+  void StartTicking() MUSTER_REQUIRES(mutex_);
   void Tick();
   void StopTicking();
 
   SchedulerService& service_;
   const auth::Authenticator& authenticator_;
   const StreamCounts streams_;
-  mutable std::mutex mutex_;
-  std::vector<std::shared_ptr<EventWatch>> watches_;  // the oldest first
-  std::vector<std::weak_ptr<TickedStream>> ticked_;
-  bool closed_ = false;
-  std::condition_variable_any wake_;
-  std::jthread ticker_;  // runs from the first stream on
+  mutable Mutex mutex_;
+  std::vector<std::shared_ptr<EventWatch>> watches_ MUSTER_GUARDED_BY(mutex_);  // the oldest first
+  std::vector<std::weak_ptr<TickedStream>> ticked_ MUSTER_GUARDED_BY(mutex_);
+  bool closed_ MUSTER_GUARDED_BY(mutex_) = false;
+  std::jthread ticker_ MUSTER_GUARDED_BY(mutex_);  // runs from the first stream on
 };
 
 }  // namespace muster::api

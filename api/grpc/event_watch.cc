@@ -18,6 +18,7 @@
 #include "api/grpc/convert.h"
 #include "api/service/ask_again.h"
 #include "schedd/base/limits.h"
+#include "schedd/base/mutex.h"
 
 namespace muster::api {
 namespace {
@@ -53,7 +54,7 @@ void EventWatch::Begin() {
 void EventWatch::OnPublished(const std::vector<Event>& events) {
   bool write = false;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (ending_) return;
     const ConfigPtr config = service_.View()->config;
     for (const Event& event : events) {
@@ -93,16 +94,22 @@ bool EventWatch::TakeNext(Event* event) {
 
 // The loop ends with a write under way, with nothing left to do, or with the end of the call.
 void EventWatch::Advance() {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   while (!busy_) {
-    if (ending_) return FinishOnce(lock);
+    if (ending_) {
+      if (!MayFinish()) return;
+      const grpc::Status status = status_;
+      lock.Unlock();
+      Finish(status);
+      return;
+    }
     Event next;
     if (TakeNext(&next)) {
       busy_ = writing_ = true;
       written_for_ms_ = 0;
       message_.Clear();
       ToProto(next, &message_);
-      lock.unlock();
+      lock.Unlock();
       StartWrite(&message_);
       return;
     }
@@ -112,9 +119,9 @@ void EventWatch::Advance() {
     live_.clear();
     behind_ = false;
     const std::int64_t since = sent_;
-    lock.unlock();
+    lock.Unlock();
     const Result<EventPage> read = service_.EventsSince(who_, since, kPageEvents);
-    lock.lock();
+    lock.Lock();
     busy_ = false;
     if (!read.ok()) {
       ending_ = true;
@@ -130,7 +137,7 @@ void EventWatch::Advance() {
 
 void EventWatch::End(grpc::Status status) {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (!ending_) status_ = std::move(status);
     ending_ = true;
   }
@@ -157,7 +164,7 @@ void EventWatch::OnTick(std::int64_t ms) {
     AskAgain();
   }
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (!writing_) return;
     written_for_ms_ += ms;
     if (written_for_ms_ <= limits::kWatchStallMs) return;
@@ -170,28 +177,23 @@ void EventWatch::OnTick(std::int64_t ms) {
 // back until TryCancel has returned.
 void EventWatch::CancelWrite() {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (!writing_ || finished_ || cancelling_) return;
     cancelling_ = true;
   }
   context_->TryCancel();
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     cancelling_ = false;
   }
   Advance();
 }
 
-void EventWatch::FinishOnce(std::unique_lock<std::mutex>& lock) {
-  if (finished_ || cancelling_) return;
-  finished_ = true;
-  lock.unlock();
-  Finish(status_);
-}
+bool EventWatch::MayFinish() { return !cancelling_ && !std::exchange(finished_, true); }
 
 void EventWatch::OnWriteDone(bool ok) {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     busy_ = writing_ = false;
     if (!ok) ending_ = true;
   }

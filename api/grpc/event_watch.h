@@ -9,7 +9,6 @@
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
@@ -17,6 +16,7 @@
 #include "api/service/event_filter.h"
 #include "api/service/scheduler_service.h"
 #include "muster/v1/jobs.pb.h"
+#include "schedd/base/mutex.h"
 
 namespace muster::api {
 
@@ -48,15 +48,16 @@ class EventWatch final : public grpc::ServerWriteReactor<v1::Event>,
 
  private:
   /// Takes the next step if none is under way: write an event, or read a page from the store.
-  void Advance();
-  /// Under the lock: moves the next event to write into `event`; false if none is buffered.
-  bool TakeNext(Event* event);
+  void Advance() MUSTER_EXCLUDES(mutex_);
+  /// Moves the next event to write into `event`; false if none is buffered.
+  bool TakeNext(Event* event) MUSTER_REQUIRES(mutex_);
   /// Drops the watch if the caller's credential or right has ended.
-  void AskAgain();
-  /// Finishes the call, unless that has happened or a cancellation is under way. Releases the lock.
-  void FinishOnce(std::unique_lock<std::mutex>& lock);
+  void AskAgain() MUSTER_EXCLUDES(mutex_);
+  /// True if the caller is to finish the call, without the lock: not if that has happened or a
+  /// cancellation is under way.
+  bool MayFinish() MUSTER_REQUIRES(mutex_);
   /// Cancels the call, so that a write under way ends. Does nothing without one.
-  void CancelWrite();
+  void CancelWrite() MUSTER_EXCLUDES(mutex_);
 
   SchedulerService& service_;
   const auth::Authenticator& authenticator_;
@@ -69,20 +70,21 @@ class EventWatch final : public grpc::ServerWriteReactor<v1::Event>,
 
   std::int64_t asked_ms_ago_ = 0;  // the ticker's alone
 
-  std::mutex mutex_;
-  EventFilter filter_;
-  std::deque<Event> page_;  // read from the store
-  std::deque<Event> live_;  // published since the last read began
-  std::int64_t sent_ = 0;   // seq of the last event handed to gRPC
-  bool behind_ = true;      // the store has more than page_ and live_
-  bool busy_ = false;       // a write or a read is under way
-  bool writing_ = false;
-  std::int64_t written_for_ms_ = 0;  // age of the write under way
-  bool cancelling_ = false;          // the call must not finish while this is true
-  bool ending_ = false;
-  bool finished_ = false;
-  grpc::Status status_;
-  v1::Event message_;  // being written
+  Mutex mutex_;
+  EventFilter filter_ MUSTER_GUARDED_BY(mutex_);
+  std::deque<Event> page_ MUSTER_GUARDED_BY(mutex_);  // read from the store
+  std::deque<Event> live_ MUSTER_GUARDED_BY(mutex_);  // published since the last read began
+  std::int64_t sent_ MUSTER_GUARDED_BY(mutex_) = 0;   // seq of the last event handed to gRPC
+  bool behind_ MUSTER_GUARDED_BY(mutex_) = true;      // the store has more than page_ and live_
+  bool busy_ MUSTER_GUARDED_BY(mutex_) = false;       // a write or a read is under way
+  bool writing_ MUSTER_GUARDED_BY(mutex_) = false;
+  std::int64_t written_for_ms_ MUSTER_GUARDED_BY(mutex_) = 0;  // age of the write under way
+  // The call must not finish while this is true.
+  bool cancelling_ MUSTER_GUARDED_BY(mutex_) = false;
+  bool ending_ MUSTER_GUARDED_BY(mutex_) = false;
+  bool finished_ MUSTER_GUARDED_BY(mutex_) = false;
+  grpc::Status status_ MUSTER_GUARDED_BY(mutex_);
+  v1::Event message_ MUSTER_GUARDED_BY(mutex_);  // being written
 };
 
 }  // namespace muster::api

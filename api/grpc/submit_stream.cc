@@ -11,6 +11,7 @@
 #include "api/grpc/call.h"
 #include "api/grpc/convert.h"
 #include "schedd/base/limits.h"
+#include "schedd/base/mutex.h"
 
 namespace muster::api {
 
@@ -19,17 +20,17 @@ class SubmitStream::Ticked final : public TickedStream {
  public:
   explicit Ticked(SubmitStream* stream) : stream_(stream) {}
   void OnTick(std::int64_t ms) override {
-    const std::lock_guard lock(mutex_);
+    const RecursiveLock lock(mutex_);
     if (stream_ != nullptr) stream_->OnTick(ms);
   }
   void Forget() {
-    const std::lock_guard lock(mutex_);
+    const RecursiveLock lock(mutex_);
     stream_ = nullptr;
   }
 
  private:
-  std::recursive_mutex mutex_;
-  SubmitStream* stream_;
+  RecursiveMutex mutex_;
+  SubmitStream* stream_ MUSTER_GUARDED_BY(mutex_);
 };
 
 // A caller that is refused gets its status through the same path: nothing is read and the call
@@ -66,7 +67,7 @@ void SubmitStream::OnTick(std::int64_t ms) {
   const Status good = callers_.authenticator().StillGood(who_);
   if (good.ok()) return;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (finished_ || revoked_) return;
     revoked_ = true;
     status_ = {static_cast<grpc::StatusCode>(good.error().code), good.error().detail};
@@ -78,7 +79,7 @@ void SubmitStream::OnTick(std::int64_t ms) {
 void SubmitStream::OnReadDone(bool ok) {
   v1::SubmitOutcome* item = nullptr;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     // The call has ended meanwhile, or ends: what arrives is not taken.
     if (finished_) return;
     if (!ok || revoked_) {
@@ -129,7 +130,7 @@ void SubmitStream::Answered(v1::SubmitOutcome* item, const Result<SubmittedJob>&
 // that no other thread ends the call, and with it this object, under it.
 void SubmitStream::Advance(CompletedStep ended) {
   grpc::Status status;
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   if (ended == CompletedStep::kRead) reading_ = false;
   if (ended == CompletedStep::kSubmission) --in_flight_;
   while (true) {
@@ -143,13 +144,13 @@ void SubmitStream::Advance(CompletedStep ended) {
     }
     if (reading_ || in_flight_ >= kInFlight) return;
     reading_ = starting_read_ = true;
-    lock.unlock();
+    lock.Unlock();
     StartRead(&request_);
-    lock.lock();
+    lock.Lock();
     starting_read_ = false;
   }
   // After Finish the object may be deleted: nothing of it is touched from here on.
-  lock.unlock();
+  lock.Unlock();
   Finish(status);
 }
 

@@ -7,12 +7,12 @@
 #include <grpcpp/grpcpp.h>
 
 #include <memory>
-#include <mutex>
 
 #include "api/grpc/call.h"
 #include "api/grpc/event_hub.h"
 #include "api/service/scheduler_service.h"
 #include "muster/v1/jobs.pb.h"
+#include "schedd/base/mutex.h"
 
 namespace muster::api {
 
@@ -36,30 +36,32 @@ class SubmitStream final : public grpc::ServerReadReactor<v1::SubmitJobRequest> 
 
   /// Every limits::kAskAgainMs. The stream may be gone afterwards.
   void OnTick(std::int64_t ms);
-  void Submit(v1::SubmitOutcome* item);
-  void Answered(v1::SubmitOutcome* item, const Result<SubmittedJob>& result);
+  void Submit(v1::SubmitOutcome* item) MUSTER_EXCLUDES(mutex_);
+  void Answered(v1::SubmitOutcome* item, const Result<SubmittedJob>& result)
+      MUSTER_EXCLUDES(mutex_);
   /// The step whose end calls Advance.
   enum class CompletedStep { kNothing, kRead, kSubmission, kAsked };
   /// Starts the next read, pauses, or ends the call, whichever is due.
-  void Advance(CompletedStep ended);
+  void Advance(CompletedStep ended) MUSTER_EXCLUDES(mutex_);
 
   SchedulerService& service_;
   const Callers& callers_;
   grpc::CallbackServerContext* const context_;
-  v1::BatchSubmitJobsResponse* const response_;
+  v1::BatchSubmitJobsResponse* const response_ MUSTER_PT_GUARDED_BY(mutex_);
   v1::SubmitJobRequest request_;  // of the read under way
   auth::Principal who_;
   std::shared_ptr<Ticked> ticked_;
   std::int64_t asked_ms_ago_ = 0;  // the ticker's alone
 
-  std::mutex mutex_;
-  int in_flight_ = 0;
-  bool reading_ = false;  // until the message is submitted, not only read
-  bool starting_read_ = false;
-  bool read_all_ = false;
-  bool revoked_ = false;  // no further message is taken, although the client may send some
-  bool finished_ = false;
-  grpc::Status status_;
+  Mutex mutex_;
+  int in_flight_ MUSTER_GUARDED_BY(mutex_) = 0;
+  bool reading_ MUSTER_GUARDED_BY(mutex_) = false;  // until the message is submitted, not only read
+  bool starting_read_ MUSTER_GUARDED_BY(mutex_) = false;
+  bool read_all_ MUSTER_GUARDED_BY(mutex_) = false;
+  // No further message is taken, although the client may send some.
+  bool revoked_ MUSTER_GUARDED_BY(mutex_) = false;
+  bool finished_ MUSTER_GUARDED_BY(mutex_) = false;
+  grpc::Status status_ MUSTER_GUARDED_BY(mutex_);
 };
 
 }  // namespace muster::api

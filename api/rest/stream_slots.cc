@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <map>
-#include <mutex>
 #include <utility>
 
 #include "schedd/base/limits.h"
+#include "schedd/base/mutex.h"
 
 namespace muster::rest {
 namespace {
@@ -23,13 +23,13 @@ struct StreamSlots::Table {
     std::string user;
     std::weak_ptr<StreamSink> sink;
   };
-  std::mutex mutex;
-  std::uint64_t next = 0;
-  std::map<std::uint64_t, TakenSlot> taken;  // the oldest first
+  Mutex mutex;
+  std::uint64_t next MUSTER_GUARDED_BY(mutex) = 0;
+  std::map<std::uint64_t, TakenSlot> taken MUSTER_GUARDED_BY(mutex);  // the oldest first
 
-  // Under the lock: frees a place for `user` and returns the stream to end; null if nobody has at
+  // Frees a place for `user` and returns the stream to end; null if nobody has at
   // least two streams more.
-  std::shared_ptr<StreamSink> Displace(const std::string& user) {
+  std::shared_ptr<StreamSink> Displace(const std::string& user) MUSTER_REQUIRES(mutex) {
     std::map<std::string, std::size_t> counts;
     for (const auto& [number, slot] : taken) ++counts[slot.user];
     const auto most =
@@ -52,11 +52,11 @@ class StreamSlots::Slot final : public StreamSlot {
   Slot(std::shared_ptr<Table> table, std::uint64_t number, std::shared_ptr<const void> counted)
       : table_(std::move(table)), number_(number), counted_(std::move(counted)) {}
   ~Slot() override {
-    const std::lock_guard lock(table_->mutex);
+    const MutexLock lock(table_->mutex);
     table_->taken.erase(number_);
   }
   void Attach(std::weak_ptr<StreamSink> sink) override {
-    const std::lock_guard lock(table_->mutex);
+    const MutexLock lock(table_->mutex);
     const auto found = table_->taken.find(number_);
     if (found != table_->taken.end()) found->second.sink = std::move(sink);
   }
@@ -74,7 +74,7 @@ Result<std::shared_ptr<StreamSlot>> StreamSlots::Take(const std::string& user,
   std::shared_ptr<StreamSink> displaced;
   std::uint64_t number = 0;
   {
-    const std::lock_guard lock(table_->mutex);
+    const MutexLock lock(table_->mutex);
     if (table_->taken.size() >= limits::kStreams) {
       displaced = table_->Displace(user);
       if (displaced == nullptr) {

@@ -109,7 +109,7 @@ void AuditLog::Refused(const auth::Principal& who, std::string_view verb,
        limits::kAuditRefusalsPerCaller, false);
   if (who.request == 0) return;
   // After the note, which may begin a new minute and forget the requests of the one before.
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (requests_.size() < limits::kAuditDifferent) requests_.insert(who.request);
 }
 
@@ -117,7 +117,7 @@ void AuditLog::Failed(const auth::Principal& who, std::string_view verb, std::st
                       const Error& error) {
   if (IsOverload(error) || error.audited) return;
   if (who.request != 0) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (requests_.erase(who.request) > 0) return;
   }
   Note(NewRow(who, clock_.WallNow(), verb, std::string(object), &error),
@@ -139,7 +139,7 @@ Status AuditLog::Acts(const auth::Principal& who, std::string_view verb, std::st
   BoundAuditRow(&row);
   AuditCommand command;
   command.rows.push_back(std::move(row));
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (!closed_ && post_(std::move(command))) return Done{};
   return Overloaded("the audit trail cannot note anything now; try again later", kReadAgainMs);
 }
@@ -147,7 +147,7 @@ Status AuditLog::Acts(const auth::Principal& who, std::string_view verb, std::st
 // `must`: a note that is only counted without its object would not do.
 bool AuditLog::Note(AuditRow row, std::size_t per_caller, bool must) {
   BoundAuditRow(&row);
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const Monotonic now = clock_.Now();
   if (now >= ends_) {
     FlushLocked();
@@ -207,13 +207,13 @@ void AuditLog::CountMore(Noted* noted) {
 }
 
 void AuditLog::Flush() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   armed_ = false;
   FlushLocked();
 }
 
 void AuditLog::Close() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   FlushLocked();
   closed_ = true;
 }

@@ -8,7 +8,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -16,6 +15,7 @@
 
 #include "api/auth/audit_sink.h"
 #include "schedd/base/clock.h"
+#include "schedd/base/mutex.h"
 #include "schedd/world/command.h"
 
 namespace muster::api {
@@ -50,19 +50,22 @@ class AuditLog final : public auth::AuditSink {
   /// False: it was not noted.
   bool Note(AuditRow row, std::size_t per_caller, bool must);
   /// Counts a row that has no entry of its own.
-  void CountOver(const AuditRow& row, const std::string& caller);
-  void CountMore(Noted* noted);
-  void FlushLocked();
+  void CountOver(const AuditRow& row, const std::string& caller) MUSTER_REQUIRES(mutex_);
+  void CountMore(Noted* noted) MUSTER_REQUIRES(mutex_);
+  void FlushLocked() MUSTER_REQUIRES(mutex_);
 
   const Post post_;
   const Clock& clock_;
   TimerService& timers_;
-  std::mutex mutex_;  // guards everything below
-  Monotonic ends_{};  // of the time within which equal notes are one
-  bool armed_ = false, closed_ = false;
-  std::unordered_map<std::string, Noted> notes_;
-  std::unordered_map<std::string, std::size_t> callers_;  // how many of notes_ are theirs
-  std::unordered_set<std::uint64_t> requests_;            // of principals that were refused
+  Mutex mutex_;
+  Monotonic ends_ MUSTER_GUARDED_BY(mutex_){};  // of the time within which equal notes are one
+  bool armed_ MUSTER_GUARDED_BY(mutex_) = false;
+  bool closed_ MUSTER_GUARDED_BY(mutex_) = false;
+  std::unordered_map<std::string, Noted> notes_ MUSTER_GUARDED_BY(mutex_);
+  // How many of notes_ are theirs.
+  std::unordered_map<std::string, std::size_t> callers_ MUSTER_GUARDED_BY(mutex_);
+  // Of principals that were refused.
+  std::unordered_set<std::uint64_t> requests_ MUSTER_GUARDED_BY(mutex_);
 };
 
 /// Notes those items of a batch that failed, one note for each code with its first sentence. Those

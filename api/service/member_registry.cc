@@ -142,12 +142,12 @@ void SchedulerService::AddMember(const auth::Principal& who, const NewMember& wa
   // The probe holds this thread for as long as the cluster needs to answer, so only one runs at a
   // time. The lock is released before each answer, so that a caller may add the next member as soon
   // as it has one.
-  std::unique_lock alone(probing_, std::try_to_lock);
-  if (!alone.owns_lock())
+  if (!probing_.TryLock())
     return done(Overloaded("another member cluster is being added; try again", 2000));
+  MutexLock alone(probing_, std::adopt_lock);
   Result<MemberReport> report = probe_->Ask(wanted.declaration);
   if (!report.ok()) {
-    alone.unlock();
+    alone.Unlock();
     return done(report.error());
   }
   // A member that was added just now has not reported its incarnation to the view yet, so the ones
@@ -160,7 +160,7 @@ void SchedulerService::AddMember(const auth::Principal& who, const NewMember& wa
   }
   const bool refused = !report->problems.empty() && !wanted.force;
   if (!refused && !report->incarnation.empty()) added_[name] = report->incarnation;
-  alone.unlock();
+  alone.Unlock();
   if (refused) return done(Unusable(name, *report));
   ApplyCommand command;
   command.actor = ActorOf(who);

@@ -31,7 +31,7 @@ std::uint64_t HashOf(const PodSets& pod_sets) {
 
 PodSetsPtr PodSetCache::Share(PodSets pod_sets) {
   const std::uint64_t hash = HashOf(pod_sets);
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const auto [begin, end] = entries_.equal_range(hash);
   for (auto it = begin; it != end; ++it) {
     if (*it->second == pod_sets) return it->second;

@@ -4,9 +4,9 @@
 #pragma once
 
 #include <cstdint>
-#include <mutex>
 #include <unordered_map>
 
+#include "schedd/base/mutex.h"
 #include "schedd/model/workload.h"
 
 namespace muster::api {
@@ -20,8 +20,8 @@ class PodSetCache {
   PodSetsPtr Share(PodSets pod_sets);
 
  private:
-  std::mutex mutex_;
-  std::unordered_multimap<std::uint64_t, PodSetsPtr> entries_;
+  Mutex mutex_;
+  std::unordered_multimap<std::uint64_t, PodSetsPtr> entries_ MUSTER_GUARDED_BY(mutex_);
 };
 
 }  // namespace muster::api

@@ -3,7 +3,6 @@
 
 #include <functional>
 #include <map>
-#include <mutex>
 #include <string>
 #include <utility>
 
@@ -14,6 +13,7 @@
 #include "backends/member_probe.h"
 #include "backends/member_queues.h"
 #include "schedd/base/lease.h"
+#include "schedd/base/mutex.h"
 #include "schedd/engine/engine.h"
 
 namespace muster::api {
@@ -61,9 +61,9 @@ class ServiceParts {
   MemberProbe* probe_ = nullptr;
   const MemberQueues* queues_ = nullptr;
   const LeaseBoard* lease_ = nullptr;
-  std::mutex probing_;  // held while a member is probed
-  // Incarnations of the members that this process added, by name; guarded by probing_.
-  std::map<std::string, std::string> added_;
+  Mutex probing_;  // held while a member is probed
+  // Incarnations of the members that this process added, by name.
+  std::map<std::string, std::string> added_ MUSTER_GUARDED_BY(probing_);
 };
 
 }  // namespace muster::api

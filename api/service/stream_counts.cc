@@ -1,11 +1,11 @@
 #include "api/service/stream_counts.h"
 
 #include <map>
-#include <mutex>
 #include <string>
 #include <utility>
 
 #include "api/auth/rbac_authorizer.h"
+#include "schedd/base/mutex.h"
 
 namespace muster::api {
 namespace {
@@ -16,8 +16,8 @@ constexpr std::int64_t kStreamRetryMs = 5000;
 
 struct StreamCounts::Table {
   const std::size_t most = 0;
-  std::mutex mutex;
-  std::map<std::string, std::size_t> open = {};  // by user; none is 0
+  Mutex mutex;
+  std::map<std::string, std::size_t> open MUSTER_GUARDED_BY(mutex) = {};  // by user; none is 0
 };
 
 class StreamCounts::Counted {
@@ -25,7 +25,7 @@ class StreamCounts::Counted {
   Counted(std::shared_ptr<Table> table, std::string user)
       : table_(std::move(table)), user_(std::move(user)) {}
   ~Counted() {
-    const std::lock_guard lock(table_->mutex);
+    const MutexLock lock(table_->mutex);
     const auto mine = table_->open.find(user_);
     if (--mine->second == 0) table_->open.erase(mine);
   }
@@ -42,7 +42,7 @@ StreamCounts::StreamCounts(std::size_t most_of_user)
 
 Result<std::shared_ptr<const void>> StreamCounts::Take(const auth::Principal& who) const {
   {
-    const std::lock_guard lock(table_->mutex);
+    const MutexLock lock(table_->mutex);
     std::size_t& mine = table_->open[who.user];
     if (table_->most != 0 && mine >= table_->most && !auth::IsMaster(who)) {
       return Overloaded("user \"" + who.user + "\" may have at most " +

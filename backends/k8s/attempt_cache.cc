@@ -42,18 +42,18 @@ AttemptCache::AttemptCache(std::string cluster, std::string incarnation)
     : cluster_(std::move(cluster)), incarnation_(std::move(incarnation)) {}
 
 void AttemptCache::BeginList(const KindInfo& kind) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   listing_[&kind] = ++lists_;
 }
 
 void AttemptCache::PutListed(ObjectState object) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const auto list = listing_.find(object.kind);
   if (list != listing_.end()) PutLocked(std::move(object), list->second);
 }
 
 void AttemptCache::EndList(const KindInfo& kind) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const std::uint64_t list = listing_[&kind];
   std::vector<std::string> gone;
   for (const auto& [uid, entry] : objects_) {
@@ -64,12 +64,12 @@ void AttemptCache::EndList(const KindInfo& kind) {
 }
 
 void AttemptCache::Put(ObjectState object) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   PutLocked(std::move(object), lists_);
 }
 
 void AttemptCache::Remove(const ObjectState& last) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const auto found = objects_.find(last.uid);
   if (found == objects_.end()) return;
   if (last.attempt == found->second.state.attempt) found->second.state = last;
@@ -139,17 +139,17 @@ void AttemptCache::MarkAttemptLocked(const AttemptLabels& attempt) {
 }
 
 void AttemptCache::BeginPods() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   listed_pods_.clear();
 }
 
 void AttemptCache::PutListedPod(PodState pod) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   PutPodLocked(std::move(pod), &listed_pods_);
 }
 
 void AttemptCache::EndPods() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   pods_.swap(listed_pods_);
   // `listed_pods_` now holds the pods from before the list. One that failed and is gone explains
   // the failure still.
@@ -189,7 +189,7 @@ void AttemptCache::KeepGoneLocked(PodState pod) {
 }
 
 void AttemptCache::PutPod(PodState pod) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (pod.attempt) MarkAttemptLocked(*pod.attempt);
   PutPodLocked(std::move(pod), &pods_);
 }
@@ -207,7 +207,7 @@ void AttemptCache::PutPodLocked(PodState pod, std::map<AttemptLabels, Pods>* pod
 }
 
 void AttemptCache::RemovePod(const PodState& last) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (!last.attempt) return;
   if (const auto found = pods_.find(*last.attempt); found != pods_.end()) {
     std::erase_if(found->second, [&](const PodState& one) { return one.uid == last.uid; });
@@ -249,7 +249,7 @@ bool AttemptCache::LacksExitLocked(const Entry& entry) const {
 }
 
 std::vector<Observation> AttemptCache::TakeChanges(std::size_t limit, WallTime now) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   std::vector<Observation> out;
   std::vector<Change> later;
   std::size_t taken = 0;
@@ -276,7 +276,7 @@ std::vector<Observation> AttemptCache::TakeChanges(std::size_t limit, WallTime n
 }
 
 std::vector<AttemptCache::FailedAttempt> AttemptCache::AwaitsPods() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   std::vector<FailedAttempt> out;
   for (const Change& change : changes_) {
     if (change.last) continue;
@@ -289,7 +289,7 @@ std::vector<AttemptCache::FailedAttempt> AttemptCache::AwaitsPods() {
 }
 
 void AttemptCache::PodsAsked(const std::string& uid) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const auto found = objects_.find(uid);
   if (found == objects_.end()) return;
   found->second.asked = true;
@@ -297,7 +297,7 @@ void AttemptCache::PodsAsked(const std::string& uid) {
 }
 
 std::vector<Observation> AttemptCache::All(WallTime now) const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   std::vector<Observation> out;
   out.reserve(objects_.size());
   for (const auto& [attempt, uids] : by_attempt_) {
@@ -313,21 +313,21 @@ std::vector<Observation> AttemptCache::All(WallTime now) const {
 }
 
 std::optional<ObjectState> AttemptCache::Find(const std::string& uid) const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const auto found = objects_.find(uid);
   if (found == objects_.end()) return std::nullopt;
   return found->second.state;
 }
 
 std::optional<ObjectVersion> AttemptCache::VersionOf(const std::string& uid) const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const auto found = objects_.find(uid);
   if (found == objects_.end()) return std::nullopt;
   return ObjectVersion{found->second.state.resource_version, found->second.state.generation};
 }
 
 std::optional<ObjectState> AttemptCache::FindAttempt(const AttemptLabels& attempt) const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const auto found = by_attempt_.find(attempt);
   if (found == by_attempt_.end()) return std::nullopt;
   const ObjectState* best = nullptr;
@@ -340,7 +340,7 @@ std::optional<ObjectState> AttemptCache::FindAttempt(const AttemptLabels& attemp
 
 std::vector<PodState> AttemptCache::PodsOf(const AttemptLabels& attempt,
                                            const std::string& ns) const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   std::vector<PodState> out;
   const auto found = pods_.find(attempt);
   if (found == pods_.end()) return out;
@@ -351,13 +351,13 @@ std::vector<PodState> AttemptCache::PodsOf(const AttemptLabels& attempt,
 }
 
 bool AttemptCache::Holds(const KindInfo& kind) const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return std::any_of(objects_.begin(), objects_.end(),
                      [&](const auto& one) { return one.second.state.kind == &kind; });
 }
 
 bool AttemptCache::NeedsNamespace(const std::string& ns) const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return std::any_of(objects_.begin(), objects_.end(), [&](const auto& one) {
     const ObjectState& state = one.second.state;
     const bool ended =

@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
@@ -16,6 +15,7 @@
 #include <vector>
 
 #include "backends/k8s/status/status.h"
+#include "schedd/base/mutex.h"
 
 namespace muster::k8s {
 
@@ -94,28 +94,28 @@ class AttemptCache {
   };
   using Pods = std::vector<PodState>;
 
-  Observation ObserveLocked(const ObjectState& state, WallTime now) const;
-  bool LacksExitLocked(const Entry& entry) const;
-  void PutLocked(ObjectState object, std::uint64_t list);
-  void ForgetLocked(const std::string& uid);
-  void MarkLocked(const std::string& uid);
-  void MarkAttemptLocked(const AttemptLabels& attempt);
-  void KeepGoneLocked(PodState pod);
-  void PutPodLocked(PodState pod, std::map<AttemptLabels, Pods>* pods);
+  Observation ObserveLocked(const ObjectState& state, WallTime now) const MUSTER_REQUIRES(mutex_);
+  bool LacksExitLocked(const Entry& entry) const MUSTER_REQUIRES(mutex_);
+  void PutLocked(ObjectState object, std::uint64_t list) MUSTER_REQUIRES(mutex_);
+  void ForgetLocked(const std::string& uid) MUSTER_REQUIRES(mutex_);
+  void MarkLocked(const std::string& uid) MUSTER_REQUIRES(mutex_);
+  void MarkAttemptLocked(const AttemptLabels& attempt) MUSTER_REQUIRES(mutex_);
+  void KeepGoneLocked(PodState pod) MUSTER_REQUIRES(mutex_);
+  void PutPodLocked(PodState pod, std::map<AttemptLabels, Pods>* pods) MUSTER_REQUIRES(mutex_);
 
   const std::string cluster_, incarnation_;
-  // Guards everything below.
-  mutable std::mutex mutex_;
-  std::unordered_map<std::string, Entry> objects_;  // by uid
-  std::map<AttemptLabels, std::vector<std::string>> by_attempt_;
-  std::map<AttemptLabels, Pods> pods_, listed_pods_;
-  std::uint64_t lists_ = 0;
+  mutable Mutex mutex_;
+  std::unordered_map<std::string, Entry> objects_ MUSTER_GUARDED_BY(mutex_);  // by uid
+  std::map<AttemptLabels, std::vector<std::string>> by_attempt_ MUSTER_GUARDED_BY(mutex_);
+  std::map<AttemptLabels, Pods> pods_ MUSTER_GUARDED_BY(mutex_);
+  std::map<AttemptLabels, Pods> listed_pods_ MUSTER_GUARDED_BY(mutex_);
+  std::uint64_t lists_ MUSTER_GUARDED_BY(mutex_) = 0;
   // The number of the list under way of each kind.
-  std::map<const KindInfo*, std::uint64_t> listing_;
+  std::map<const KindInfo*, std::uint64_t> listing_ MUSTER_GUARDED_BY(mutex_);
   /// In the order in which the objects changed first.
-  std::vector<Change> changes_;  // in the order of their first mark
+  std::vector<Change> changes_ MUSTER_GUARDED_BY(mutex_);  // in the order of their first mark
   // The uids in changes_ that have no `last`.
-  std::set<std::string> marked_;
+  std::set<std::string> marked_ MUSTER_GUARDED_BY(mutex_);
 };
 
 }  // namespace muster::k8s

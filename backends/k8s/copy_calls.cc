@@ -196,14 +196,14 @@ class EnsureCopyCall : public std::enable_shared_from_this<EnsureCopyCall> {
 }  // namespace
 
 std::optional<std::string> QueueVersions::Of(const std::string& member) const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const auto found = versions_.find(member);
   if (found == versions_.end()) return std::nullopt;
   return found->second;
 }
 
 void QueueVersions::Note(const std::string& member, std::optional<std::string> version) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (version) {
     versions_[member] = std::move(*version);
   } else {

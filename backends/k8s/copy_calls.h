@@ -4,12 +4,12 @@
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 
 #include "backends/k8s/session.h"
 #include "backends/member_queues.h"
+#include "schedd/base/mutex.h"
 
 namespace muster::k8s {
 
@@ -21,8 +21,8 @@ class QueueVersions {
   void Note(const std::string& member, std::optional<std::string> version);
 
  private:
-  mutable std::mutex mutex_;
-  std::map<std::string, std::string> versions_;  // guarded by mutex_
+  mutable Mutex mutex_;
+  std::map<std::string, std::string> versions_ MUSTER_GUARDED_BY(mutex_);
 };
 using QueueVersionsPtr = std::shared_ptr<QueueVersions>;
 

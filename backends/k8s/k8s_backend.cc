@@ -16,8 +16,6 @@
 #include <functional>
 #include <future>
 #include <map>
-#include <mutex>
-#include <shared_mutex>
 #include <thread>
 #include <utility>
 
@@ -34,6 +32,7 @@
 #include "backends/k8s/presence.h"
 #include "backends/k8s/removal.h"
 #include "schedd/base/bounded_queue.h"
+#include "schedd/base/mutex.h"
 
 namespace muster::k8s {
 namespace {
@@ -96,7 +95,7 @@ class KubernetesBackend final : public KubernetesMembers {
       const MemberPtr member = Make(std::move(options));
       MemberPtr before = Find(name);
       {
-        std::unique_lock lock(mutex_);
+        WriterLock lock(mutex_);
         members_[name] = member;
       }
       if (before != nullptr) before->Stop();
@@ -111,7 +110,7 @@ class KubernetesBackend final : public KubernetesMembers {
       const MemberPtr member = Find(name);
       if (member == nullptr) return;
       {
-        std::unique_lock lock(mutex_);
+        WriterLock lock(mutex_);
         members_.erase(name);
       }
       member->Stop();
@@ -324,13 +323,13 @@ class KubernetesBackend final : public KubernetesMembers {
   }
 
   MemberPtr Find(const std::string& cluster) const {
-    std::shared_lock lock(mutex_);
+    ReaderLock lock(mutex_);
     const auto found = members_.find(cluster);
     return found == members_.end() ? nullptr : found->second;
   }
 
   std::map<std::string, MemberPtr> Members() const {
-    std::shared_lock lock(mutex_);
+    ReaderLock lock(mutex_);
     return members_;
   }
 
@@ -406,9 +405,9 @@ class KubernetesBackend final : public KubernetesMembers {
   PodLogs logs_;
   // Shared with timers that fire later.
   std::shared_ptr<Tasks> tasks_;
-  mutable std::shared_mutex mutex_;
-  // Guarded by mutex_; only the keeper thread changes it.
-  std::map<std::string, MemberPtr> members_;
+  mutable SharedMutex mutex_;
+  // Only the keeper thread changes it.
+  std::map<std::string, MemberPtr> members_ MUSTER_GUARDED_BY(mutex_);
   // Used by the keeper thread alone; null while stopped.
   ObservationSink* sink_ = nullptr;
   std::atomic<bool> stopping_{false};

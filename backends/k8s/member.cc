@@ -84,7 +84,7 @@ void Member::Open() {
                                       if (alive.lock() != nullptr) Renew(why);
                                     });
                                   });
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   session_ = std::move(made);
   trouble_.clear();
 }
@@ -93,7 +93,7 @@ void Member::Open() {
 // Reload may have opened a session in between.
 void Member::Fail(const std::string& trouble) {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (trouble_ != trouble) {
       Log(LogLevel::kWarning, "k8s", "member_not_usable",
           {{"cluster", options_.name}, {"err", trouble}});
@@ -138,7 +138,7 @@ void Member::Renew(Renewal why) {
 void Member::CloseSession() {
   SessionPtr ended;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     ended.swap(session_);
     trouble_ = "it is being connected anew";
   }
@@ -148,7 +148,7 @@ void Member::CloseSession() {
 }
 
 SessionPtr Member::session(std::string* trouble) const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (trouble != nullptr) *trouble = trouble_;
   return session_;
 }

@@ -7,11 +7,11 @@
 
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 
 #include "backends/k8s/k8s_backend.h"
 #include "backends/k8s/session.h"
+#include "schedd/base/mutex.h"
 
 namespace muster::k8s {
 
@@ -57,9 +57,9 @@ class Member {
   /// Timers and sessions hold it weakly; after Stop their late calls do nothing.
   std::shared_ptr<bool> alive_;
 
-  mutable std::mutex mutex_;  // guards what follows
-  SessionPtr session_;
-  std::string trouble_ = "it is not connected";
+  mutable Mutex mutex_;
+  SessionPtr session_ MUSTER_GUARDED_BY(mutex_);
+  std::string trouble_ MUSTER_GUARDED_BY(mutex_) = "it is not connected";
 };
 
 }  // namespace muster::k8s

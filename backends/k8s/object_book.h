@@ -9,13 +9,13 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "backends/k8s/reflector.h"
 #include "backends/k8s/session.h"
 #include "backends/member_objects.h"
+#include "schedd/base/mutex.h"
 
 namespace muster::k8s {
 
@@ -23,17 +23,17 @@ namespace muster::k8s {
 class ObjectListener {
  public:
   void Set(std::function<void(const std::string& cluster)> changed) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     changed_ = std::move(changed);
   }
   void Call(const std::string& cluster) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (changed_) changed_(cluster);
   }
 
  private:
-  std::mutex mutex_;
-  std::function<void(const std::string& cluster)> changed_;  // guarded by mutex_
+  Mutex mutex_;
+  std::function<void(const std::string& cluster)> changed_ MUSTER_GUARDED_BY(mutex_);
 };
 
 /// A kind as the member serves it.

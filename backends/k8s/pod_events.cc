@@ -5,14 +5,15 @@
 
 #include <algorithm>
 #include <future>
+#include <iterator>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <utility>
 
 #include "backends/k8s/api_calls.h"
 #include "backends/k8s/member_json.h"
 #include "backends/k8s/status/reader.h"
+#include "schedd/base/mutex.h"
 #include "schedd/text/percent.h"
 
 namespace muster::k8s {
@@ -44,22 +45,23 @@ MemberEvent ReadEvent(const Reader& event) {
 
 // Collects the answers of several requests and signals when the last has come.
 struct EventCollector {
-  std::mutex mutex;
-  std::size_t open = 0;
-  std::vector<MemberEvent> events;
-  std::optional<Error> failed;
+  Mutex mutex;
+  std::size_t open MUSTER_GUARDED_BY(mutex) = 0;
+  std::vector<MemberEvent> events MUSTER_GUARDED_BY(mutex);
+  std::optional<Error> failed MUSTER_GUARDED_BY(mutex);
   std::promise<void> done;
 };
 
 void Take(EventCollector* to, const Result<ApiResponse>& answer) {
-  std::lock_guard lock(to->mutex);
+  std::vector<MemberEvent> read;
+  const MutexLock lock(to->mutex);
   if (!answer.ok()) {
     to->failed = answer.error();
   } else if (!answer->ok()) {
     to->failed = ErrorOf(*answer);
   } else if (const auto body = ParseMemberJson(answer->body); body.ok()) {
-    Reader(&*body)["items"].Each(
-        [&](const Reader& event) { to->events.push_back(ReadEvent(event)); });
+    Reader(&*body)["items"].Each([&](const Reader& event) { read.push_back(ReadEvent(event)); });
+    std::move(read.begin(), read.end(), std::back_inserter(to->events));
   }
   if (--to->open == 0) to->done.set_value();
 }
@@ -79,7 +81,10 @@ Result<std::vector<MemberEvent>> ReadEvents(const SessionPtr& session, const Obj
   for (const PodState& pod : first) uids.push_back(pod.uid);
 
   auto gathering = std::make_shared<EventCollector>();
-  gathering->open = uids.size();
+  {
+    const MutexLock lock(gathering->mutex);
+    gathering->open = uids.size();
+  }
   auto done = gathering->done.get_future();
   for (const std::string& uid : uids) {
     ApiRequest request;
@@ -91,9 +96,15 @@ Result<std::vector<MemberEvent>> ReadEvents(const SessionPtr& session, const Obj
     });
   }
   done.wait();
-  std::vector<MemberEvent> events = std::move(gathering->events);
-  if (events.empty() && gathering->failed) {
-    return Unavailable("member cluster " + session->member() + ": " + gathering->failed->detail);
+  std::vector<MemberEvent> events;
+  std::optional<Error> failed;
+  {
+    const MutexLock lock(gathering->mutex);
+    events = std::move(gathering->events);
+    failed = std::move(gathering->failed);
+  }
+  if (events.empty() && failed) {
+    return Unavailable("member cluster " + session->member() + ": " + failed->detail);
   }
   std::stable_sort(events.begin(), events.end(),
                    [](const MemberEvent& a, const MemberEvent& b) { return a.time < b.time; });

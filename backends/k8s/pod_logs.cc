@@ -16,11 +16,11 @@
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
 #include <utility>
 
 #include "backends/k8s/member_json.h"
 #include "schedd/base/limits.h"
+#include "schedd/base/mutex.h"
 #include "schedd/text/percent.h"
 
 namespace muster::k8s {
@@ -46,26 +46,26 @@ class PodLogs::Stream final : public StreamSink {
   Stream(std::int64_t begin, std::size_t tail) : begin_(begin), tail_(tail) {}
 
   void SetStream(std::shared_ptr<ApiStream> stream) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     stream_ = std::move(stream);
   }
   void Close() {
     std::shared_ptr<ApiStream> stream;
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       stream.swap(stream_);
     }
     if (stream != nullptr) stream->Close();
   }
 
   void OnResponse(const ApiResponse& response) override {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     opened_ = true;
     if (!response.ok()) failure_ = ErrorOf(response);
-    changed_.notify_all();
+    changed_.NotifyAll();
   }
   bool OnData(std::string_view data) override {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     const auto size = static_cast<std::int64_t>(data.size());
     total_ += size;
     if (tail_ > 0) {
@@ -77,36 +77,39 @@ class PodLogs::Stream final : public StreamSink {
       const std::int64_t skip = std::max<std::int64_t>(0, size - (total_ - End()));
       data_.append(data.substr(static_cast<std::size_t>(skip)));
     }
-    changed_.notify_all();
+    changed_.NotifyAll();
     paused_ = tail_ == 0 && data_.size() >= kAheadBytes;
     return !paused_;
   }
   void OnEnd(const Status& how) override {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     opened_ = ended_ = true;
     if (!how.ok() && !failure_) failure_ = how.error();
-    changed_.notify_all();
+    changed_.NotifyAll();
   }
 
   // Whether the byte at `offset` is still held or yet to come.
   bool Covers(std::int64_t offset) const {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     return begin_ <= offset && !failure_;
   }
   // Waits for data at `offset`, until the piece is full, the log has ended, or it is quiet. A
   // stream that was quiet at the last read is not waited for. `over`: the piece reaches to the end
   // of the answer.
   Result<LogChunk> Read(std::int64_t offset, std::size_t max_bytes, bool* over) {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     if (!waited_) {
-      changed_.wait_for(lock, kFirstWait, [&] { return ended_ || End() > offset; });
+      changed_.WaitFor(mutex_, kFirstWait,
+                       [&]() MUSTER_REQUIRES(mutex_) { return ended_ || End() > offset; });
       waited_ = true;
     }
     const std::int64_t wanted = offset + static_cast<std::int64_t>(max_bytes);
     for (std::int64_t before = -1; !ended_ && !paused_ && total_ != before && End() < wanted;) {
       before = total_;
       if (!quiet_ || End() > offset || total_ < offset) {
-        changed_.wait_for(lock, kQuiet, [&] { return ended_ || paused_ || End() >= wanted; });
+        changed_.WaitFor(mutex_, kQuiet, [&]() MUSTER_REQUIRES(mutex_) {
+          return ended_ || paused_ || End() >= wanted;
+        });
       }
     }
     quiet_ = End() <= offset;
@@ -118,14 +121,14 @@ class PodLogs::Stream final : public StreamSink {
       paused_ = false;
       resume = stream_;
     }
-    lock.unlock();
+    lock.Unlock();
     if (resume != nullptr) resume->Resume();
     return chunk;
   }
   // Waits for the end of the whole answer, then gives its last `bytes`.
   Result<LogChunk> ReadTail(std::size_t bytes, std::size_t max_bytes) {
-    std::unique_lock lock(mutex_);
-    if (!changed_.wait_for(lock, kWholeWait, [&] { return ended_; }))
+    MutexLock lock(mutex_);
+    if (!changed_.WaitFor(mutex_, kWholeWait, [&]() MUSTER_REQUIRES(mutex_) { return ended_; }))
       return Unavailable("the log did not come in time");
     if (failure_) return *failure_;
     if (data_.size() > bytes) {
@@ -136,11 +139,13 @@ class PodLogs::Stream final : public StreamSink {
   }
 
  private:
-  std::int64_t End() const { return begin_ + static_cast<std::int64_t>(data_.size()); }
+  std::int64_t End() const MUSTER_REQUIRES(mutex_) {
+    return begin_ + static_cast<std::int64_t>(data_.size());
+  }
 
   // A piece from `offset` on. Bytes before it are dropped; those of the piece stay, so that the
   // same place can be read twice.
-  LogChunk PieceLocked(std::int64_t offset, std::size_t max_bytes) {
+  LogChunk PieceLocked(std::int64_t offset, std::size_t max_bytes) MUSTER_REQUIRES(mutex_) {
     LogChunk chunk;
     const std::int64_t from = std::clamp(offset, begin_, End());
     data_.erase(0, static_cast<std::size_t>(from - begin_));
@@ -150,17 +155,21 @@ class PodLogs::Stream final : public StreamSink {
     return chunk;
   }
 
-  mutable std::mutex mutex_;  // guards everything below
-  std::condition_variable changed_;
-  std::shared_ptr<ApiStream> stream_;
-  std::string data_;
+  mutable Mutex mutex_;
+  CondVar changed_;
+  std::shared_ptr<ApiStream> stream_ MUSTER_GUARDED_BY(mutex_);
+  std::string data_ MUSTER_GUARDED_BY(mutex_);
   // The offset of data_[0] in the log.
-  std::int64_t begin_ = 0;
+  std::int64_t begin_ MUSTER_GUARDED_BY(mutex_) = 0;
   const std::size_t tail_;
   // Bytes received in all.
-  std::int64_t total_ = 0;
-  bool opened_ = false, ended_ = false, paused_ = false, waited_ = false, quiet_ = false;
-  std::optional<Error> failure_;
+  std::int64_t total_ MUSTER_GUARDED_BY(mutex_) = 0;
+  bool opened_ MUSTER_GUARDED_BY(mutex_) = false;
+  bool ended_ MUSTER_GUARDED_BY(mutex_) = false;
+  bool paused_ MUSTER_GUARDED_BY(mutex_) = false;
+  bool waited_ MUSTER_GUARDED_BY(mutex_) = false;
+  bool quiet_ MUSTER_GUARDED_BY(mutex_) = false;
+  std::optional<Error> failure_ MUSTER_GUARDED_BY(mutex_);
 };
 
 PodLogs::~PodLogs() {
@@ -227,7 +236,7 @@ Error PodLogs::AsLogError(Error error, const PodState& pod, const std::string& c
 std::shared_ptr<PodLogs::Stream> PodLogs::Take(const Session* session, const PodState& pod,
                                                const std::string& container,
                                                const LogQuery& query) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const auto found = std::find_if(open_.begin(), open_.end(), [&](const IdleStream& one) {
     return one.session == session && one.pod_uid == pod.uid && one.container == container &&
            one.timestamps == query.timestamps && one.stream->Covers(query.offset);
@@ -242,7 +251,7 @@ std::shared_ptr<PodLogs::Stream> PodLogs::Take(const Session* session, const Pod
 void PodLogs::Keep(IdleStream open) {
   std::shared_ptr<Stream> oldest;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     open_.push_back(std::move(open));
     if (open_.size() > kStreams / 2) {
       oldest = std::move(open_.front().stream);
@@ -255,7 +264,7 @@ void PodLogs::Keep(IdleStream open) {
 void PodLogs::CloseIdle() {
   std::list<IdleStream> idle;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     while (!open_.empty() && clock_.Now() - open_.front().used >= kIdle) {
       idle.splice(idle.end(), open_, open_.begin());
     }
@@ -266,7 +275,7 @@ void PodLogs::CloseIdle() {
 void PodLogs::Forget(const Session* session) {
   std::list<IdleStream> gone;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     for (auto one = open_.begin(); one != open_.end();) {
       const auto next = std::next(one);
       if (one->session == session) gone.splice(gone.end(), open_, one);

@@ -8,11 +8,11 @@
 
 #include <list>
 #include <memory>
-#include <mutex>
 #include <string>
 
 #include "backends/backend.h"
 #include "backends/k8s/session.h"
+#include "schedd/base/mutex.h"
 
 namespace muster::k8s {
 
@@ -51,9 +51,9 @@ class PodLogs {
                            const std::string& container, const LogQuery& query);
 
   const Clock& clock_;
-  std::mutex mutex_;  // guards the list
+  Mutex mutex_;
   // The streams that no call is reading; the longest unused first.
-  std::list<IdleStream> open_;
+  std::list<IdleStream> open_ MUSTER_GUARDED_BY(mutex_);
 };
 
 }  // namespace muster::k8s

@@ -14,11 +14,11 @@
 #include "backends/k8s/reflector.h"
 
 #include <future>
-#include <mutex>
 #include <utility>
 
 #include "backends/k8s/client/backoff.h"
 #include "backends/k8s/member_json.h"
+#include "schedd/base/mutex.h"
 #include "schedd/text/lenient.h"
 #include "schedd/text/percent.h"
 
@@ -65,12 +65,11 @@ class Reflector::Core : public std::enable_shared_from_this<Core> {
   // The watch has delivered an event or a bookmark.
   bool fruitful_ = false;
   bool stopped_ = false;
-  // Guards the three below.
-  std::mutex mutex_;
+  Mutex mutex_;
   // The timer must not use client_ any more.
-  bool halted_ = false;
-  bool timer_set_ = false;
-  TimerId timer_ = 0;
+  bool halted_ MUSTER_GUARDED_BY(mutex_) = false;
+  bool timer_set_ MUSTER_GUARDED_BY(mutex_) = false;
+  TimerId timer_ MUSTER_GUARDED_BY(mutex_) = 0;
 };
 
 // Passes one stream's calls on with the number of its round.
@@ -220,7 +219,7 @@ void Reflector::Core::Trouble(const Error& error, bool relist) {
 // Starts a pause as a round of its own, replacing an earlier one.
 void Reflector::Core::Later(std::int64_t ms, bool relist) {
   const std::uint64_t round = ++round_;
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (halted_) return;
   if (timer_set_) environment_.timers.Cancel(timer_);
   timer_set_ = true;
@@ -228,7 +227,7 @@ void Reflector::Core::Later(std::int64_t ms, bool relist) {
                                   [weak = weak_from_this(), round, relist] {
     const auto self = weak.lock();
     if (self == nullptr) return;
-    std::lock_guard inner(self->mutex_);
+    MutexLock inner(self->mutex_);
     if (self->halted_) return;
     self->client_.Post([self, round, relist] { self->Wake(round, relist); });
   });
@@ -247,7 +246,7 @@ void Reflector::Core::Wake(std::uint64_t round, bool relist) {
 // unless we are on it, waited for.
 void Reflector::Core::Stop() {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (std::exchange(halted_, true)) return;
     if (timer_set_) environment_.timers.Cancel(timer_);
   }

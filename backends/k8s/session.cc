@@ -72,7 +72,10 @@ SessionPtr Session::Make(const ClientEnvironment& environment, MemberAccess acce
     if (const SessionPtr self = weak.lock()) self->TellFacts();
   };
   session->client_ = MakeApiClient(environment, std::move(access), std::move(client));
-  session->door_->client = session->client_.get();
+  {
+    const MutexLock lock(session->door_->mutex);
+    session->door_->client = session->client_.get();
+  }
   session->client_->Post([session] {
     session->Connect();
     session->Tick();
@@ -88,7 +91,7 @@ void Session::Close() {
   });
   ended.get_future().wait();
   {
-    std::lock_guard lock(door_->mutex);
+    MutexLock lock(door_->mutex);
     door_->client = nullptr;
   }
   client_->Stop();
@@ -115,12 +118,12 @@ void Session::End() {
 }
 
 std::shared_ptr<AttemptCache> Session::cache() const {
-  std::lock_guard lock(mutex_);
-  return cache_;
+  MutexLock lock(mutex_);
+  return shown_cache_;
 }
 
 ClusterFacts Session::facts() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return facts_;
 }
 
@@ -161,7 +164,7 @@ void Session::Later(std::int64_t ms, std::function<void()> work) {
   delayed_[id] = std::move(work);
   environment_.timers.At(environment_.clock.Now() + MillisToNanos(ms),
                          [weak = weak_from_this(), door = door_, id] {
-    std::lock_guard lock(door->mutex);
+    MutexLock lock(door->mutex);
     if (door->client == nullptr) return;
     door->client->Post([weak, id] {
       const SessionPtr self = weak.lock();
@@ -319,7 +322,7 @@ void Session::TellFacts() {
   const Monotonic at = environment_.clock.Now();
   const bool same = Same(now, before);
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     facts_ = now;
   }
   // Unchanged facts are sent again once per period, for their time: that is the heartbeat.

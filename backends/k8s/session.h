@@ -9,7 +9,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
@@ -22,6 +21,7 @@
 #include "backends/k8s/node_totals.h"
 #include "backends/k8s/pod_loads.h"
 #include "backends/k8s/reflector.h"
+#include "schedd/base/mutex.h"
 
 namespace muster::k8s {
 
@@ -225,8 +225,8 @@ class Session : public std::enable_shared_from_this<Session> {
   std::map<std::uint64_t, std::function<void()>> delayed_;
   // For timers: they must not use the client, nor keep the session alive, after its end.
   struct ClientHandle {
-    std::mutex mutex;
-    ApiClient* client = nullptr;  // null when closed; guarded by mutex
+    Mutex mutex;
+    ApiClient* client MUSTER_GUARDED_BY(mutex) = nullptr;  // null when closed
   };
   const std::shared_ptr<ClientHandle> door_ = std::make_shared<ClientHandle>();
   std::map<std::string, std::map<std::uint64_t, std::function<void()>>> wakes_;
@@ -237,9 +237,12 @@ class Session : public std::enable_shared_from_this<Session> {
   bool starting_quiet_ = false;
   bool was_healthy_ = false;
 
-  mutable std::mutex mutex_;  // guards what follows
-  std::shared_ptr<AttemptCache> cache_;
-  ClusterFacts facts_;
+  std::shared_ptr<AttemptCache> cache_;  // null before the first list
+
+  mutable Mutex mutex_;
+  // cache_ and the facts, for other threads.
+  std::shared_ptr<AttemptCache> shown_cache_ MUSTER_GUARDED_BY(mutex_);
+  ClusterFacts facts_ MUSTER_GUARDED_BY(mutex_);
 };
 using SessionPtr = std::shared_ptr<Session>;
 

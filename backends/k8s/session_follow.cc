@@ -83,9 +83,10 @@ class Session::Sink final : public ReflectorSink {
 // Makes an empty cache and starts all reflectors. If the pods of others are not listed in time, the
 // session goes on without them.
 void Session::Follow() {
+  cache_ = std::make_shared<AttemptCache>(options_.member, incarnation_);
   {
-    std::lock_guard lock(mutex_);
-    cache_ = std::make_shared<AttemptCache>(options_.member, incarnation_);
+    const MutexLock lock(mutex_);
+    shown_cache_ = cache_;
   }
   trouble_ = "its objects are being listed";
   for (std::size_t slot = 0; slot < slots_.size(); ++slot) {

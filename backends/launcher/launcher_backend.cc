@@ -16,17 +16,16 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
-#include <condition_variable>
 #include <cstring>
 #include <future>
 #include <map>
-#include <mutex>
 #include <thread>
 #include <utility>
 
 #include "backends/launcher/codec.h"
 #include "backends/launcher/wire.h"
 #include "schedd/base/limits_launcher.h"
+#include "schedd/base/mutex.h"
 #include "schedd/telemetry/log.h"
 
 namespace muster {
@@ -109,13 +108,12 @@ class LauncherBackend final : public Backend {
   std::string told_away_;
 
   std::atomic<std::uint64_t> next_id_ = 1;
-  std::mutex mutex_;
-  std::condition_variable_any wake_;
-  // Guarded by mutex_. Null: there is no connection.
-  std::shared_ptr<FrameStream> stream_;
-  std::shared_ptr<FrameStream> greeting_;
-  std::map<std::uint64_t, OpenCall> open_;
-  std::string away_ = "it was not connected to yet";
+  Mutex mutex_;
+  // Null: there is no connection.
+  std::shared_ptr<FrameStream> stream_ MUSTER_GUARDED_BY(mutex_);
+  std::shared_ptr<FrameStream> greeting_ MUSTER_GUARDED_BY(mutex_);
+  std::map<std::uint64_t, OpenCall> open_ MUSTER_GUARDED_BY(mutex_);
+  std::string away_ MUSTER_GUARDED_BY(mutex_) = "it was not connected to yet";
   std::jthread thread_;
 };
 
@@ -126,7 +124,7 @@ void LauncherBackend::Call(pb::Request request, bool changes, Taker take) {
   request.set_id(next_id_++);
   std::string frame = request.SerializeAsString();
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (stream_ == nullptr) {
       refusal = Unavailable("muster-launcher is away: " + away_);
     } else if (frame.size() > limits::kLauncherMessageBytes) {
@@ -253,7 +251,7 @@ void LauncherBackend::Start(ObservationSink& sink) {
 void LauncherBackend::Stop() {
   thread_.request_stop();
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (stream_ != nullptr) stream_->End();
     if (greeting_ != nullptr) greeting_->End();
   }
@@ -271,8 +269,7 @@ void LauncherBackend::Run(const std::stop_token& stop) {
     TellAway(ended.ok() ? "the connection has ended" : ended.error().detail);
     pause_ms =
         served ? limits::kLauncherRetryMs : std::min(2 * pause_ms, limits::kLauncherRetryMostMs);
-    std::unique_lock lock(mutex_);
-    wake_.wait_for(lock, stop, std::chrono::milliseconds(pause_ms), [] { return false; });
+    SleepFor(stop, std::chrono::milliseconds(pause_ms));
   }
 }
 
@@ -287,7 +284,7 @@ Status LauncherBackend::Serve(const std::stop_token& stop) {
                                                     limits::kLauncherWaitingBytes);
   {
     // Stop either sees the stream and ends it, or has asked for the stop already.
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     greeting_ = stream;
     if (stop.stop_requested()) stream->End();
   }
@@ -321,7 +318,7 @@ Status LauncherBackend::Listen(FrameStream& stream) {
 }
 
 Status LauncherBackend::LookAtCalls() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   for (auto& [id, call] : open_) {
     if (call.bounded && ++call.looks > kLooks) return Unavailable("it does not answer");
   }
@@ -356,7 +353,7 @@ Status LauncherBackend::Greet(FrameStream& stream) const {
 
 void LauncherBackend::Attach(std::shared_ptr<FrameStream> stream) {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     stream_ = std::move(stream);
     greeting_ = nullptr;
   }
@@ -369,7 +366,7 @@ void LauncherBackend::Attach(std::shared_ptr<FrameStream> stream) {
 void LauncherBackend::Detach(const Status& why) {
   std::map<std::uint64_t, OpenCall> open;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     stream_ = greeting_ = nullptr;
     open.swap(open_);
     if (!why.ok()) away_ = why.error().detail;
@@ -428,7 +425,7 @@ Status LauncherBackend::Take(const std::string& frame) {
 Status LauncherBackend::TakeAnswer(pb::Answer answer) {
   OpenCall call;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     const auto found = open_.find(answer.id());
     if (found == open_.end()) return Unavailable("it answered what nobody asked");
     if (answer.more()) {

@@ -13,10 +13,8 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
-#include <condition_variable>
 #include <cstring>
 #include <functional>
-#include <mutex>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -26,6 +24,7 @@
 #include "backends/launcher/wire.h"
 #include "schedd/base/limits.h"
 #include "schedd/base/limits_launcher.h"
+#include "schedd/base/mutex.h"
 #include "schedd/telemetry/log.h"
 
 namespace muster {
@@ -143,12 +142,11 @@ class LauncherServer::Impl final : public ObservationSink {
   const LauncherServerOptions options_;
   int listener_ = -1;
   launcher::Readers readers_;
-  std::mutex mutex_;
-  std::condition_variable_any wake_;
-  // Guarded by mutex_: the open connection, and whether it is told reports.
-  launcher::SessionPtr session_;
-  bool reports_ = false;
-  bool stopped_ = false;
+  Mutex mutex_;
+  // The open connection, and whether it is told reports.
+  launcher::SessionPtr session_ MUSTER_GUARDED_BY(mutex_);
+  bool reports_ MUSTER_GUARDED_BY(mutex_) = false;
+  bool stopped_ MUSTER_GUARDED_BY(mutex_) = false;
   std::jthread reader_;    // the acceptor's until it has ended
   std::jthread acceptor_;  // ends first
 };
@@ -203,7 +201,7 @@ Status LauncherServer::Impl::Listen() {
 // The backend reports until it is stopped, so it is stopped before its sink goes.
 void LauncherServer::Impl::Stop() {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (std::exchange(stopped_, true)) return;
     if (session_ != nullptr) session_->stream.End();
   }
@@ -223,8 +221,7 @@ void LauncherServer::Impl::Accept(const std::stop_token& stop) {
     if (fd >= 0) {
       Take(fd);
     } else if (errno != EINTR && errno != ECONNABORTED) {
-      std::unique_lock lock(mutex_);
-      wake_.wait_for(lock, stop, launcher::kAcceptAgainAfter, [] { return false; });
+      SleepFor(stop, launcher::kAcceptAgainAfter);
     }
   }
 }
@@ -238,10 +235,10 @@ void LauncherServer::Impl::Take(int fd) {
                                 " may not speak to this launcher");
   }
   {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     if (stopped_) return;
     if (session_ != nullptr) {
-      lock.unlock();
+      lock.Unlock();
       return Refuse(*session, "another daemon is connected to this launcher");
     }
     session_ = session;
@@ -260,7 +257,7 @@ void LauncherServer::Impl::Serve(const SessionPtr& session) {
   }
   session->stream.End();
   Log(LogLevel::kInfo, "launcher", "connection_ended");
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   session_ = nullptr;
   reports_ = false;
 }
@@ -326,7 +323,7 @@ bool LauncherServer::Impl::Greet(const SessionPtr& session, const pb::Request& r
     for (const std::string& name : names) out->add_clusters(name);
   });
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     reports_ = true;
   }
   Log(LogLevel::kInfo, "launcher", "daemon_connected");
@@ -461,7 +458,7 @@ void LauncherServer::Impl::OnGap(const std::string& cluster) {
 void LauncherServer::Impl::Report(const pb::ToDaemon& what) {
   SessionPtr session;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (reports_) session = session_;
   }
   if (session != nullptr) Say(*session, what);

@@ -13,21 +13,21 @@ Readers::Readers() {
 }
 
 bool Readers::Post(std::function<void()> task) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (tasks_.size() >= limits::kLauncherReadsWaiting) return false;
   tasks_.push_back(std::move(task));
-  wake_.notify_one();
+  wake_.NotifyOne();
   return true;
 }
 
 void Readers::Run(const std::stop_token& stop) {
-  std::unique_lock lock(mutex_);
-  while (wake_.wait(lock, stop, [this] { return !tasks_.empty(); })) {
+  MutexLock lock(mutex_);
+  while (wake_.Wait(mutex_, stop, [this]() MUSTER_REQUIRES(mutex_) { return !tasks_.empty(); })) {
     const std::function<void()> task = std::move(tasks_.front());
     tasks_.pop_front();
-    lock.unlock();
+    lock.Unlock();
     task();
-    lock.lock();
+    lock.Lock();
   }
 }
 

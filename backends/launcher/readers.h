@@ -1,12 +1,12 @@
 // Readers: a few threads that run what blocks, such as reading logs.
 #pragma once
 
-#include <condition_variable>
 #include <deque>
 #include <functional>
-#include <mutex>
 #include <thread>
 #include <vector>
+
+#include "schedd/base/mutex.h"
 
 namespace muster::launcher {
 
@@ -20,9 +20,9 @@ class Readers {
  private:
   void Run(const std::stop_token& stop);
 
-  std::mutex mutex_;
-  std::condition_variable_any wake_;
-  std::deque<std::function<void()>> tasks_;
+  Mutex mutex_;
+  StoppableCondVar wake_;
+  std::deque<std::function<void()>> tasks_ MUSTER_GUARDED_BY(mutex_);
   std::vector<std::jthread> threads_;  // ends first
 };
 

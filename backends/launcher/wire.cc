@@ -79,12 +79,12 @@ void FrameStream::SetReadTimeout(std::int64_t ms) {
 bool FrameStream::Send(std::string frame) {
   if (frame.size() > most_bytes_) return false;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (ended_ || closing_) return false;
     waiting_bytes_ += frame.size();
     if (waiting_bytes_ <= waiting_most_) {
       waiting_.push_back(std::move(frame));
-      wake_.notify_all();
+      wake_.NotifyAll();
       return true;
     }
   }
@@ -94,21 +94,22 @@ bool FrameStream::Send(std::string frame) {
 
 void FrameStream::EndAfterSending(std::int64_t within_ms) {
   {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     closing_ = true;
-    wake_.notify_all();
-    wake_.wait_for(lock, std::chrono::milliseconds(within_ms), [this] { return ended_; });
+    wake_.NotifyAll();
+    wake_.WaitFor(mutex_, std::chrono::milliseconds(within_ms),
+                  [this]() MUSTER_REQUIRES(mutex_) { return ended_; });
   }
   End();
 }
 
 void FrameStream::End() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (ended_) return;
   ended_ = true;
   waiting_.clear();
   ::shutdown(fd_, SHUT_RDWR);
-  wake_.notify_all();
+  wake_.NotifyAll();
 }
 
 std::optional<uid_t> FrameStream::peer() const {
@@ -135,8 +136,10 @@ void FrameStream::Write() {
   while (true) {
     std::string frame;
     {
-      std::unique_lock lock(mutex_);
-      wake_.wait(lock, [this] { return ended_ || closing_ || !waiting_.empty(); });
+      MutexLock lock(mutex_);
+      wake_.Wait(mutex_, [this]() MUSTER_REQUIRES(mutex_) {
+        return ended_ || closing_ || !waiting_.empty();
+      });
       if (ended_ || waiting_.empty()) break;
       frame = std::move(waiting_.front());
       waiting_.pop_front();
@@ -146,7 +149,7 @@ void FrameStream::Write() {
       head[i] = static_cast<char>(frame.size() >> (8 * (kLengthBytes - 1 - i)));
     const bool written = WriteAll(head, kLengthBytes) && WriteAll(frame.data(), frame.size());
     if (!written) break;
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     waiting_bytes_ -= frame.size();
   }
   End();

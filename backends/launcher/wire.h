@@ -7,13 +7,12 @@
 
 #include <sys/types.h>
 
-#include <condition_variable>
 #include <deque>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
 
+#include "schedd/base/mutex.h"
 #include "schedd/base/result.h"
 
 namespace muster::launcher {
@@ -52,12 +51,12 @@ class FrameStream {
 
   const int fd_;
   const std::size_t most_bytes_, waiting_most_;
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  // Guarded by mutex_.
-  std::deque<std::string> waiting_;
-  std::size_t waiting_bytes_ = 0;
-  bool ended_ = false, closing_ = false;
+  Mutex mutex_;
+  CondVar wake_;
+  std::deque<std::string> waiting_ MUSTER_GUARDED_BY(mutex_);
+  std::size_t waiting_bytes_ MUSTER_GUARDED_BY(mutex_) = 0;
+  bool ended_ MUSTER_GUARDED_BY(mutex_) = false;
+  bool closing_ MUSTER_GUARDED_BY(mutex_) = false;
   std::thread writer_;
 };
 

@@ -11,11 +11,11 @@
 #include "backends/simulated/simulated_backend.h"
 
 #include <charconv>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <utility>
 
+#include "schedd/base/mutex.h"
 #include "schedd/text/json.h"
 #include "schedd/text/lenient.h"
 
@@ -73,7 +73,7 @@ struct SimulatedBackend::Impl : std::enable_shared_from_this<Impl> {
       : clock(clock_in), timers(timers_in), options(std::move(options_in)) {}
 
   // Sets the timer for the first end, unless it is set for that time or an earlier one.
-  void ArmLocked() {
+  void ArmLocked() MUSTER_REQUIRES(mutex) {
     if (ending.empty() || stopped) return;
     const Monotonic first = ending.begin()->first;
     if (armed && armed_for <= first) return;
@@ -87,11 +87,11 @@ struct SimulatedBackend::Impl : std::enable_shared_from_this<Impl> {
 
   // Ends and reports every attempt whose time has come. Runs on the timer's thread.
   void EndDue() {
-    std::lock_guard delivering(delivery);
+    MutexLock delivering(delivery);
     std::vector<Observation> ended;
     ObservationSink* to = nullptr;
     {
-      std::lock_guard lock(mutex);
+      MutexLock lock(mutex);
       armed = false;
       const Monotonic now = clock.Now();
       while (!ending.empty() && ending.begin()->first <= now) {
@@ -111,11 +111,11 @@ struct SimulatedBackend::Impl : std::enable_shared_from_this<Impl> {
   // Reports the attempt's present state. Reading and reporting under `delivery` keep an older state
   // from being reported after a newer one.
   void ReportNow(const DispatchKey& key) {
-    std::lock_guard delivering(delivery);
+    MutexLock delivering(delivery);
     Observation seen;
     ObservationSink* to = nullptr;
     {
-      std::lock_guard lock(mutex);
+      MutexLock lock(mutex);
       const auto found = attempts.find(key);
       if (found == attempts.end()) return;
       seen = found->second.seen;
@@ -124,7 +124,7 @@ struct SimulatedBackend::Impl : std::enable_shared_from_this<Impl> {
     if (to != nullptr) to->OnObservation(std::move(seen));
   }
 
-  void EndLocked(Attempt* attempt) {
+  void EndLocked(Attempt* attempt) MUSTER_REQUIRES(mutex) {
     Observation& seen = attempt->seen;
     const bool fails = Fails(seen.key, options.failure_percent);
     seen.phase = fails ? RemotePhase::kFailed : RemotePhase::kSucceeded;
@@ -137,7 +137,7 @@ struct SimulatedBackend::Impl : std::enable_shared_from_this<Impl> {
   }
 
   // Starts all pods of the attempt and schedules their end.
-  void RunLocked(Attempt* attempt) {
+  void RunLocked(Attempt* attempt) MUSTER_REQUIRES(mutex) {
     attempt->suspended = false;
     attempt->seen.phase = RemotePhase::kRunning;
     attempt->seen.start_time = clock.WallNow();
@@ -162,7 +162,7 @@ struct SimulatedBackend::Impl : std::enable_shared_from_this<Impl> {
 
   // Notes what is sent to an attempt; kNotFound unless it runs.
   Result<Done> Send(const DispatchKey& key, std::string what) {
-    std::lock_guard lock(mutex);
+    MutexLock lock(mutex);
     const auto found = attempts.find(key);
     if (found == attempts.end() || found->second.seen.phase != RemotePhase::kRunning)
       return NotFound("member " + key.cluster + " does not run this attempt");
@@ -171,7 +171,7 @@ struct SimulatedBackend::Impl : std::enable_shared_from_this<Impl> {
   }
 
   bool Has(const DispatchKey& key, const std::string& uid) {
-    std::lock_guard lock(mutex);
+    MutexLock lock(mutex);
     const auto found = attempts.find(key);
     return found != attempts.end() && found->second.seen.remote_uid == uid;
   }
@@ -186,19 +186,19 @@ struct SimulatedBackend::Impl : std::enable_shared_from_this<Impl> {
   const Clock& clock;
   TimerService& timers;
   const SimulatedOptions options;
-  // Held while an observation is delivered, so that Stop can wait for it. Taken before `mutex`.
-  std::mutex delivery;
-  // Guards everything below.
-  std::mutex mutex;
-  ObservationSink* sink = nullptr;
-  std::map<DispatchKey, Attempt> attempts;
+  // Held while an observation is delivered, so that Stop can wait for it.
+  Mutex delivery MUSTER_ACQUIRED_BEFORE(mutex);
+  Mutex mutex;
+  ObservationSink* sink MUSTER_GUARDED_BY(mutex) = nullptr;
+  std::map<DispatchKey, Attempt> attempts MUSTER_GUARDED_BY(mutex);
   // The running attempts by the time of their end.
-  std::set<std::pair<Monotonic, DispatchKey>> ending;
+  std::set<std::pair<Monotonic, DispatchKey>> ending MUSTER_GUARDED_BY(mutex);
   // Attempts ever made; numbers their uids.
-  std::int64_t made = 0;
-  bool armed = false, stopped = false;
-  Monotonic armed_for;
-  TimerId timer = 0;
+  std::int64_t made MUSTER_GUARDED_BY(mutex) = 0;
+  bool armed MUSTER_GUARDED_BY(mutex) = false;
+  bool stopped MUSTER_GUARDED_BY(mutex) = false;
+  Monotonic armed_for MUSTER_GUARDED_BY(mutex);
+  TimerId timer MUSTER_GUARDED_BY(mutex) = 0;
 };
 
 SimulatedBackend::SimulatedBackend(const Clock& clock, TimerService& timers,
@@ -224,7 +224,7 @@ void SimulatedBackend::Ensure(const DispatchOrder& order, Callback<RemoteRef> do
   RemoteRef ref{"", IncarnationOf(order.key.cluster)};
   const std::int64_t run_time_ms = RunTimeOf(order.object).value_or(impl_->options.run_time_ms);
   {
-    std::lock_guard lock(impl_->mutex);
+    MutexLock lock(impl_->mutex);
     const auto [found, fresh] = impl_->attempts.try_emplace(order.key);
     Attempt& attempt = found->second;
     if (fresh) {
@@ -251,7 +251,7 @@ void SimulatedBackend::Remove(const DispatchKey& key, const RemovePolicy& policy
                               Callback<RemovalResult> done) {
   RemovalResult removed;
   {
-    std::lock_guard lock(impl_->mutex);
+    MutexLock lock(impl_->mutex);
     const auto found = impl_->attempts.find(key);
     const bool ours =
         found != impl_->attempts.end() &&
@@ -286,7 +286,7 @@ void SimulatedBackend::Notify(const DispatchKey& key, const std::string& line,
 void SimulatedBackend::List(const std::string& cluster, Callback<std::vector<Observation>> done) {
   std::vector<Observation> all;
   {
-    std::lock_guard lock(impl_->mutex);
+    MutexLock lock(impl_->mutex);
     for (const auto& [key, attempt] : impl_->attempts) {
       if (key.cluster == cluster) all.push_back(attempt.seen);
     }
@@ -296,7 +296,7 @@ void SimulatedBackend::List(const std::string& cluster, Callback<std::vector<Obs
 
 void SimulatedBackend::Start(ObservationSink& sink) {
   {
-    std::lock_guard lock(impl_->mutex);
+    MutexLock lock(impl_->mutex);
     impl_->sink = &sink;
     impl_->stopped = false;
     impl_->ArmLocked();
@@ -312,14 +312,14 @@ void SimulatedBackend::Stop() {
   TimerId timer = 0;
   bool armed = false;
   {
-    std::lock_guard lock(impl_->mutex);
+    MutexLock lock(impl_->mutex);
     impl_->sink = nullptr;
     impl_->stopped = true;
     armed = std::exchange(impl_->armed, false);
     timer = impl_->timer;
   }
   if (armed) impl_->timers.Cancel(timer);
-  std::lock_guard delivered(impl_->delivery);
+  MutexLock delivered(impl_->delivery);
 }
 
 void SimulatedBackend::Facts(const std::string& cluster, Callback<ClusterFacts> done) {
@@ -337,7 +337,7 @@ void SimulatedBackend::Facts(const std::string& cluster, Callback<ClusterFacts> 
 }
 
 Result<std::vector<PodStatus>> SimulatedBackend::Pods(const DispatchKey& key) {
-  std::lock_guard lock(impl_->mutex);
+  MutexLock lock(impl_->mutex);
   const auto found = impl_->attempts.find(key);
   if (found == impl_->attempts.end())
     return NotFound("member " + key.cluster + " does not have this attempt");

@@ -14,7 +14,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <list>
-#include <mutex>
 #include <set>
 #include <thread>
 
@@ -22,6 +21,7 @@
 #include "clients/cli/jobs.h"
 #include "clients/lib/visible_text.h"
 #include "schedd/base/limits.h"
+#include "schedd/base/mutex.h"
 #include "schedd/text/lenient.h"
 
 namespace muster::cli {
@@ -43,8 +43,7 @@ struct LogName {
 // of a line are not changed. The lock is shared by all writers of the output.
 class LineWriter {
  public:
-  LineWriter(std::mutex& output, std::string prefix)
-      : output_(output), prefix_(std::move(prefix)) {}
+  LineWriter(Mutex& output, std::string prefix) : output_(output), prefix_(std::move(prefix)) {}
   ~LineWriter() {
     if (!rest_.empty()) Write("\n");
   }
@@ -72,12 +71,12 @@ class LineWriter {
  private:
   bool Put(std::string_view text) {
     if (text.empty()) return true;
-    const std::lock_guard lock(output_);
+    const MutexLock lock(output_);
     const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
     return std::fflush(stdout) == 0 && written;
   }
 
-  std::mutex& output_;
+  Mutex& output_;
   const std::string prefix_;
   std::string rest_;  // the beginning of a line that is not complete yet
 };
@@ -137,7 +136,7 @@ int PrintLogFailure(const std::string& prefix, client::Failure failure) {
 // Prints each log to its end, in the order of the pods. The exit status is the highest of all logs.
 int PrintAll(Session& session, std::int64_t job, const LogOptions& options,
              const std::vector<LogName>& names) {
-  std::mutex output;
+  Mutex output;
   int exit = 0;
   for (const LogName& name : names) {
     const std::string prefix = names.size() > 1 ? PrefixOf(name) : "";
@@ -211,7 +210,7 @@ class Follower {
     many_ = many_ || names->size() > 1;
     for (const LogName& name : *names) {
       {
-        const std::lock_guard lock(mutex_);
+        const MutexLock lock(mutex_);
         if (!begun_.insert(name).second) continue;
       }
       if (logs_.size() >= limits::kFollowedLogs) {
@@ -260,7 +259,7 @@ class Follower {
       if (!any || !broke || options_.tail >= 0) break;
       ::poll(nullptr, 0, kLookMs);
     }
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     // A container that has not begun is refused; the next look asks for its log again.
     if (!any && !last && answer.failure().kind == client::Failure::Kind::kRefused) {
       begun_.erase(name);
@@ -273,8 +272,9 @@ class Follower {
   const std::int64_t job_;
   const LogOptions& options_;
   bool many_;                  // the job has several logs, so lines get a prefix
-  std::mutex output_, mutex_;  // mutex_ guards begun_
-  std::set<LogName> begun_;    // logs that have a thread, or are over
+  Mutex output_;               // held while lines are written
+  Mutex mutex_;
+  std::set<LogName> begun_ MUSTER_GUARDED_BY(mutex_);  // logs that have a thread, or are over
   std::atomic<int> exit_ = 0;
   std::atomic<bool> output_closed_ = false;
   std::list<FollowedLog> logs_;

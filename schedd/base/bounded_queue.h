@@ -7,10 +7,10 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <deque>
-#include <mutex>
 #include <utility>
+
+#include "schedd/base/mutex.h"
 
 namespace muster {
 
@@ -22,30 +22,31 @@ class BoundedQueue {
   /// False if the queue is full or closed; `item` is then unchanged.
   bool Push(T&& item) {
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       if (closed_ || items_.size() >= capacity_) return false;
       items_.push_back(std::move(item));
     }
-    ready_.notify_one();
+    ready_.NotifyOne();
     return true;
   }
 
   /// Ignores the capacity; false only if the queue is closed.
   bool PushAlways(T&& item) {
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       if (closed_) return false;
       items_.push_back(std::move(item));
     }
-    ready_.notify_one();
+    ready_.NotifyOne();
     return true;
   }
 
   /// Moves all queued items into `out`; waits up to `wait` for the first item. False if none came.
   bool PopAll(std::deque<T>* out, std::chrono::nanoseconds wait) {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     if (items_.empty() && wait.count() > 0) {
-      ready_.wait_for(lock, wait, [this] { return !items_.empty() || closed_; });
+      ready_.WaitFor(mutex_, wait,
+                     [this]() MUSTER_REQUIRES(mutex_) { return !items_.empty() || closed_; });
     }
     if (items_.empty()) return false;
     out->swap(items_);
@@ -56,23 +57,23 @@ class BoundedQueue {
   /// Refuses further items and wakes the consumer; items that are queued can still be popped.
   void Close() {
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       closed_ = true;
     }
-    ready_.notify_all();
+    ready_.NotifyAll();
   }
 
   std::size_t size() const {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     return items_.size();
   }
 
  private:
   const std::size_t capacity_;
-  mutable std::mutex mutex_;
-  std::condition_variable ready_;
-  std::deque<T> items_;
-  bool closed_ = false;
+  mutable Mutex mutex_;
+  CondVar ready_;
+  std::deque<T> items_ MUSTER_GUARDED_BY(mutex_);
+  bool closed_ MUSTER_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace muster

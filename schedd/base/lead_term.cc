@@ -30,7 +30,7 @@ Permit Permit::Until(const Clock& clock, Monotonic end) {
 
 // `from` lies in the future if another daemon led before: its term must have run out by then.
 void LeadTerm::Begin(Epoch epoch, Monotonic confirmed, Monotonic from) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   epoch_ = epoch;
   from_ = from;
   until_ = confirmed + length_ns_;
@@ -38,20 +38,20 @@ void LeadTerm::Begin(Epoch epoch, Monotonic confirmed, Monotonic from) {
 
 // A late answer may confirm an earlier time than is known already, so the end never moves back.
 void LeadTerm::Renew(Epoch epoch, Monotonic confirmed) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (epoch_.value == 0 || epoch != epoch_) return;
   until_ = std::max(until_, confirmed + length_ns_);
   if (!RunsShort()) wanted_ = false;
 }
 
 void LeadTerm::End() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   epoch_ = Epoch{};
   wanted_ = false;
 }
 
 void LeadTerm::OnWanted(std::function<void()> wake) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   wake_ = std::move(wake);
 }
 
@@ -59,12 +59,12 @@ bool LeadTerm::RunsShort() const { return until_ - clock_.Now() < length_ns_ / 2
 
 // Read by the engine when it decides whether a heartbeat is due.
 bool LeadTerm::Wanted() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return wanted_ && epoch_.value != 0 && RunsShort();
 }
 
 Permit LeadTerm::Current() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return {shared_from_this(), epoch_};
 }
 
@@ -73,7 +73,7 @@ bool LeadTerm::Holds(Epoch epoch) const {
   std::function<void()> wake;
   bool holds = false;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (epoch_.value == 0 || epoch != epoch_) return false;
     if (RunsShort() && !wanted_) {
       wanted_ = true;
@@ -87,17 +87,17 @@ bool LeadTerm::Holds(Epoch epoch) const {
 }
 
 bool LeadTerm::Confirmed() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return epoch_.value != 0 && clock_.Now() < until_;
 }
 
 Monotonic LeadTerm::EndOf(Epoch epoch) const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return epoch_.value == 0 || epoch != epoch_ ? Monotonic{} : until_;
 }
 
 bool LeadTerm::IsOver(Epoch epoch) const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return epoch_.value == 0 || epoch != epoch_;
 }
 

@@ -14,11 +14,11 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 
 #include "schedd/base/clock.h"
 #include "schedd/base/ids.h"
+#include "schedd/base/mutex.h"
 
 namespace muster {
 
@@ -80,18 +80,18 @@ class LeadTerm : public std::enable_shared_from_this<LeadTerm> {
   Monotonic EndOf(Epoch epoch) const;
 
  private:
-  // True if less than half of the term is left. The caller holds mutex_.
-  bool RunsShort() const;
+  // True if less than half of the term is left.
+  bool RunsShort() const MUSTER_REQUIRES(mutex_);
 
   const Clock& clock_;
   const std::int64_t length_ns_;
-  // Guards all members below.
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   // 0: this daemon does not lead.
-  Epoch epoch_;
-  Monotonic from_, until_;
-  mutable bool wanted_ = false;
-  std::function<void()> wake_;
+  Epoch epoch_ MUSTER_GUARDED_BY(mutex_);
+  Monotonic from_ MUSTER_GUARDED_BY(mutex_);
+  Monotonic until_ MUSTER_GUARDED_BY(mutex_);
+  mutable bool wanted_ MUSTER_GUARDED_BY(mutex_) = false;
+  std::function<void()> wake_ MUSTER_GUARDED_BY(mutex_);
 };
 
 }  // namespace muster

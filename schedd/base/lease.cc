@@ -34,23 +34,23 @@ Monotonic OrdersFrom(const LeaseRow& before, const std::string& own_id, Monotoni
 }
 
 void LeaseBoard::SetSelf(Self self) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   standing_.self = std::move(self);
 }
 
 LeaseBoard::Self LeaseBoard::self() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return standing_.self;
 }
 
 LeaseBoard::Standing LeaseBoard::standing() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return standing_;
 }
 
 // The time is taken after the read, so that a renewal is never thought to be older than it is.
 void LeaseBoard::Saw(const LeaseRow& row) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const LeaseRow& last = standing_.row;
   const Monotonic now = clock_.Now();
   const bool same = standing_.seen.ns != 0 && last.epoch == row.epoch &&
@@ -62,7 +62,7 @@ void LeaseBoard::Saw(const LeaseRow& row) {
 }
 
 void LeaseBoard::Took(const LeaseRow& before, const LeaseRow& now) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const Monotonic at = clock_.Now();
   orders_from_ = standing_.self.sole ? at : OrdersFrom(before, standing_.self.id, unchanged_, at);
   standing_.row = now;
@@ -71,46 +71,46 @@ void LeaseBoard::Took(const LeaseRow& before, const LeaseRow& now) {
 }
 
 void LeaseBoard::Lost() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   standing_.leads = false;
 }
 
 Monotonic LeaseBoard::orders_from() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return orders_from_;
 }
 
 bool LeaseBoard::OtherLeads() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return standing_.seen.ns != 0 && !standing_.leads && !standing_.self.sole &&
          StateOf(standing_.row, standing_.self.id) == LeaseState::kHeld;
 }
 
 std::int64_t LeaseBoard::OtherLeftMs() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return standing_.row.left_ms - (clock_.Now() - standing_.seen) / kNanosPerMilli;
 }
 
 void LeaseBoard::Copied(Monotonic at) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   standing_.copied = at;
 }
 
 void LeaseBoard::NoCopy() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   standing_.copied.reset();
 }
 
 bool LeaseBoard::Current() const {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (standing_.self.sole) return true;
   }
   return term_ == nullptr || term_->Confirmed();
 }
 
 std::optional<Monotonic> LeaseBoard::copied() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return standing_.copied;
 }
 

@@ -5,13 +5,13 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 
 #include "schedd/base/clock.h"
 #include "schedd/base/ids.h"
 #include "schedd/base/lead_term.h"
+#include "schedd/base/mutex.h"
 
 namespace muster {
 
@@ -115,11 +115,11 @@ class LeaseBoard {
  private:
   const Clock& clock_;
   const std::shared_ptr<const LeadTerm> term_;
-  mutable std::mutex mutex_;
-  // Guarded by mutex_.
-  Standing standing_;
-  Monotonic unchanged_{};  // since when standing_.row shows the same renewal
-  Monotonic orders_from_{};
+  mutable Mutex mutex_;
+  Standing standing_ MUSTER_GUARDED_BY(mutex_);
+  // Since when standing_.row shows the same renewal.
+  Monotonic unchanged_ MUSTER_GUARDED_BY(mutex_){};
+  Monotonic orders_from_ MUSTER_GUARDED_BY(mutex_){};
 };
 
 }  // namespace muster

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "api/service/registered_member.h"
+#include "schedd/base/mutex.h"
 #include "schedd/text/base64.h"
 #include "schedd/text/json.h"
 #include "schedd/text/lenient.h"
@@ -102,11 +103,7 @@ Fleet::Fleet(std::string directory, k8s::KubernetesMembers& backend,
 void Fleet::Start() {
   Look();
   thread_ = std::jthread([this](const std::stop_token& stop) {
-    std::unique_lock lock(mutex_);
-    while (!stop.stop_requested()) {
-      wake_.wait_for(lock, stop, kLookEvery, [] { return false; });
-      if (!stop.stop_requested()) Look();
-    }
+    while (!SleepFor(stop, kLookEvery)) Look();
   });
 }
 

@@ -3,11 +3,9 @@
 // often as its object says.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -48,8 +46,6 @@ class Fleet {
   std::shared_ptr<const ObjectTable> seen_;
   // The heartbeat periods that the backend was given last.
   std::map<std::string, std::int64_t> paced_;
-  std::mutex mutex_;
-  std::condition_variable_any wake_;
   std::jthread thread_;
 };
 

@@ -7,10 +7,11 @@
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
 #include <map>
 #include <thread>
 #include <unordered_map>
+
+#include "schedd/base/mutex.h"
 
 namespace muster {
 namespace {
@@ -39,10 +40,10 @@ struct RealTimers::Impl {
   }
 
   void Loop(std::stop_token stop) {
-    std::unique_lock lock(mutex);
+    MutexLock lock(mutex);
     while (!stop.stop_requested()) {
       if (queue.empty()) {
-        changed.wait(lock, stop, [this] { return !queue.empty(); });
+        changed.Wait(mutex, stop, [this]() MUSTER_REQUIRES(mutex) { return !queue.empty(); });
         continue;
       }
       const auto first = queue.begin();
@@ -50,25 +51,27 @@ struct RealTimers::Impl {
       if (wait_ns > 0) {
         const auto key = first->first;
         // The wait ends early if an earlier timer comes.
-        changed.wait_for(lock, stop, std::chrono::nanoseconds(std::min(wait_ns, kLongestWaitNs)),
-                         [this, key] { return queue.empty() || queue.begin()->first < key; });
+        changed.WaitFor(mutex, stop, std::chrono::nanoseconds(std::min(wait_ns, kLongestWaitNs)),
+                        [this, key]() MUSTER_REQUIRES(mutex) {
+          return queue.empty() || queue.begin()->first < key;
+        });
         continue;
       }
       auto fire = std::move(first->second);
       due.erase(first->first.second);
       queue.erase(first);
-      lock.unlock();
+      lock.Unlock();
       fire();
-      lock.lock();
+      lock.Lock();
     }
   }
 
   const Clock& clock;
-  std::mutex mutex;
-  std::condition_variable_any changed;
-  std::map<std::pair<Monotonic, TimerId>, std::function<void()>> queue;
-  std::unordered_map<TimerId, Monotonic> due;
-  TimerId next_id = 1;
+  Mutex mutex;
+  StoppableCondVar changed;
+  std::map<std::pair<Monotonic, TimerId>, std::function<void()>> queue MUSTER_GUARDED_BY(mutex);
+  std::unordered_map<TimerId, Monotonic> due MUSTER_GUARDED_BY(mutex);
+  TimerId next_id MUSTER_GUARDED_BY(mutex) = 1;
   // Last: it starts when everything above exists.
   std::jthread thread;
 };
@@ -80,17 +83,17 @@ RealTimers::~RealTimers() = default;
 TimerId RealTimers::At(Monotonic when, std::function<void()> fire) {
   TimerId id = 0;
   {
-    std::lock_guard lock(impl_->mutex);
+    MutexLock lock(impl_->mutex);
     id = impl_->next_id++;
     impl_->queue.emplace(std::pair(when, id), std::move(fire));
     impl_->due.emplace(id, when);
   }
-  impl_->changed.notify_one();
+  impl_->changed.NotifyOne();
   return id;
 }
 
 void RealTimers::Cancel(TimerId id) {
-  std::lock_guard lock(impl_->mutex);
+  MutexLock lock(impl_->mutex);
   const auto found = impl_->due.find(id);
   if (found == impl_->due.end()) return;
   impl_->queue.erase({found->second, id});
@@ -106,7 +109,7 @@ RealRandom::RealRandom() {
 }
 
 std::uint64_t RealRandom::Next() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return generator_();
 }
 

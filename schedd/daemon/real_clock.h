@@ -3,10 +3,10 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <random>
 
 #include "schedd/base/clock.h"
+#include "schedd/base/mutex.h"
 #include "schedd/base/random.h"
 
 namespace muster {
@@ -39,8 +39,8 @@ class RealRandom final : public Random {
   std::uint64_t Next() override;
 
  private:
-  std::mutex mutex_;
-  std::mt19937_64 generator_;
+  Mutex mutex_;
+  std::mt19937_64 generator_ MUSTER_GUARDED_BY(mutex_);
 };
 
 }  // namespace muster

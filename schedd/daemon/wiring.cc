@@ -13,11 +13,9 @@
 
 #include <algorithm>
 #include <atomic>
-#include <condition_variable>
 #include <cstdlib>
 #include <filesystem>
 #include <future>
-#include <mutex>
 #include <thread>
 
 #include "api/auth/auditing_authorizer.h"
@@ -31,6 +29,7 @@
 #include "schedd/base/lead_term.h"
 #include "schedd/base/lease.h"
 #include "schedd/base/limits.h"
+#include "schedd/base/mutex.h"
 #include "schedd/daemon/access.h"
 #include "schedd/daemon/data_directory.h"
 #include "schedd/daemon/declared_objects.h"
@@ -173,10 +172,7 @@ Status Daemon::Impl::OpenStore() {
   for (int tries = 1; postgres && tries < kOpenTries && !opened.ok() &&
                       opened.error().code == Code::kUnavailable && !start.stop_requested();
        ++tries) {
-    std::mutex mutex;
-    std::unique_lock lock(mutex);
-    std::condition_variable_any stopped;
-    stopped.wait_for(lock, options.stop, kOpenAgainAfter, [] { return false; });
+    SleepFor(options.stop, kOpenAgainAfter);
     opened = open();
   }
   if (!opened.ok()) return opened.error();

@@ -6,9 +6,9 @@
 
 #include <algorithm>
 #include <limits>
-#include <mutex>
 
 #include "schedd/base/fault_points.h"
+#include "schedd/base/mutex.h"
 #include "schedd/dispatch/impl.h"
 #include "schedd/telemetry/log.h"
 
@@ -102,14 +102,14 @@ void Dispatcher::Impl::Handle(Task task) {
 
 // Asked anew for each call, because members come and go while the daemon runs.
 Backend* Dispatcher::Impl::Serving(const std::string& cluster) const {
-  std::shared_lock lock(backends_mutex);
+  ReaderLock lock(backends_mutex);
   const auto found = backends.find(cluster);
   return found == backends.end() ? nullptr : found->second;
 }
 
 // The clusters that some backend serves now, by name.
 std::vector<std::string> Dispatcher::Impl::Served() const {
-  std::shared_lock lock(backends_mutex);
+  ReaderLock lock(backends_mutex);
   std::vector<std::string> clusters;
   for (const auto& [cluster, backend] : backends) clusters.push_back(cluster);
   return clusters;
@@ -172,6 +172,7 @@ Dispatcher::~Dispatcher() { Stop(); }
 
 void Dispatcher::AddBackend(Backend& backend) {
   impl_->all_backends.push_back(&backend);
+  WriterLock lock(impl_->backends_mutex);
   for (const std::string& cluster : backend.Clusters()) impl_->backends[cluster] = &backend;
 }
 
@@ -214,7 +215,7 @@ Backend* Dispatcher::BackendOf(const std::string& cluster) const { return impl_-
 
 void Dispatcher::AddCluster(const std::string& cluster, Backend& backend) {
   {
-    std::unique_lock lock(impl_->backends_mutex);
+    WriterLock lock(impl_->backends_mutex);
     impl_->backends[cluster] = &backend;
   }
   impl_->tasks.PushAlways(FactsTask{cluster});
@@ -223,7 +224,7 @@ void Dispatcher::AddCluster(const std::string& cluster, Backend& backend) {
 
 // Orders for the cluster that still come end with "not served".
 void Dispatcher::RemoveCluster(const std::string& cluster) {
-  std::unique_lock lock(impl_->backends_mutex);
+  WriterLock lock(impl_->backends_mutex);
   impl_->backends.erase(cluster);
 }
 

@@ -7,12 +7,12 @@
 #include <map>
 #include <optional>
 #include <set>
-#include <shared_mutex>
 #include <thread>
 #include <variant>
 #include <vector>
 
 #include "schedd/base/bounded_queue.h"
+#include "schedd/base/mutex.h"
 #include "schedd/dispatch/dispatcher.h"
 #include "schedd/telemetry/metrics.h"
 #include "schedd/text/json.h"
@@ -205,9 +205,9 @@ struct Dispatcher::Impl : std::enable_shared_from_this<Impl> {
   Counter& gaps;
 
   BoundedQueue<Task> tasks;
-  mutable std::shared_mutex backends_mutex;
-  /// By cluster; guarded by backends_mutex.
-  std::map<std::string, Backend*> backends;
+  mutable SharedMutex backends_mutex;
+  /// By cluster.
+  std::map<std::string, Backend*> backends MUSTER_GUARDED_BY(backends_mutex);
   /// Fixed after Start.
   std::vector<Backend*> all_backends;
   std::function<bool(Command)> post;

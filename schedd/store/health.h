@@ -7,9 +7,10 @@
 #pragma once
 
 #include <chrono>
-#include <mutex>
 #include <optional>
 #include <string>
+
+#include "schedd/base/mutex.h"
 
 namespace muster {
 
@@ -19,22 +20,22 @@ class StoreHealth {
 
   /// The writer waits for the answer to a group that was sent at `since`.
   void Waits(Clock::time_point since) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     waits_since_ = since;
   }
   /// The writer waits for no answer.
   void Rests() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     waits_since_.reset();
   }
   /// The session that writes is gone; `why` is a sentence for the administrator.
   void Lost(std::string why) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     lost_ = std::move(why);
   }
   /// The writer's session leads: its new epoch is durable.
   void Leads() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     lost_.clear();
   }
 
@@ -44,7 +45,7 @@ class StoreHealth {
   /// Why the database cannot make a write durable at `now`; "" if no reason is known. A wait counts
   /// as a problem when it has lasted for `within`.
   std::string Problem(Clock::time_point now, std::chrono::milliseconds within) const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!lost_.empty()) return lost_;
     if (!waits_since_ || now - *waits_since_ < within) return "";
     const auto waited = std::chrono::duration_cast<std::chrono::seconds>(now - *waits_since_);
@@ -53,9 +54,9 @@ class StoreHealth {
   }
 
  private:
-  mutable std::mutex mutex_;
-  std::optional<Clock::time_point> waits_since_;
-  std::string lost_;
+  mutable Mutex mutex_;
+  std::optional<Clock::time_point> waits_since_ MUSTER_GUARDED_BY(mutex_);
+  std::string lost_ MUSTER_GUARDED_BY(mutex_);
 };
 
 }  // namespace muster

@@ -11,7 +11,7 @@
 #include <prometheus/registry.h>
 #include <prometheus/text_serializer.h>
 
-#include <mutex>
+#include "schedd/base/mutex.h"
 
 namespace muster {
 namespace {
@@ -66,12 +66,14 @@ std::vector<prometheus::MetricFamily> Families(const std::vector<Sample>& sample
 
 // The registry, and the handles that were given out.
 struct Metrics::Impl {
-  mutable std::mutex mutex;
+  mutable Mutex mutex;
   prometheus::Registry registry{prometheus::Registry::InsertBehavior::Merge};
-  std::map<std::pair<std::string, Labels>, std::unique_ptr<Counter>> counters;
-  std::map<std::pair<std::string, Labels>, std::unique_ptr<Gauge>> gauges;
-  std::map<std::pair<std::string, Labels>, std::unique_ptr<Histogram>> histograms;
-  std::vector<std::function<std::vector<Sample>()>> collectors;
+  std::map<std::pair<std::string, Labels>, std::unique_ptr<Counter>> counters
+      MUSTER_GUARDED_BY(mutex);
+  std::map<std::pair<std::string, Labels>, std::unique_ptr<Gauge>> gauges MUSTER_GUARDED_BY(mutex);
+  std::map<std::pair<std::string, Labels>, std::unique_ptr<Histogram>> histograms
+      MUSTER_GUARDED_BY(mutex);
+  std::vector<std::function<std::vector<Sample>()>> collectors MUSTER_GUARDED_BY(mutex);
 };
 
 Metrics::Metrics() : impl_(std::make_unique<Impl>()) {}
@@ -80,7 +82,7 @@ Metrics::~Metrics() = default;
 // Insert behaviour Merge: the same name with other labels joins the family that exists.
 Counter& Metrics::GetCounter(const std::string& name, const std::string& help,
                              const Labels& labels) {
-  std::lock_guard lock(impl_->mutex);
+  MutexLock lock(impl_->mutex);
   auto& slot = impl_->counters[{name, labels}];
   if (slot == nullptr) {
     auto& family = prometheus::BuildCounter().Name(name).Help(help).Register(impl_->registry);
@@ -90,7 +92,7 @@ Counter& Metrics::GetCounter(const std::string& name, const std::string& help,
 }
 
 Gauge& Metrics::GetGauge(const std::string& name, const std::string& help, const Labels& labels) {
-  std::lock_guard lock(impl_->mutex);
+  MutexLock lock(impl_->mutex);
   auto& slot = impl_->gauges[{name, labels}];
   if (slot == nullptr) {
     auto& family = prometheus::BuildGauge().Name(name).Help(help).Register(impl_->registry);
@@ -101,7 +103,7 @@ Gauge& Metrics::GetGauge(const std::string& name, const std::string& help, const
 
 Histogram& Metrics::GetHistogram(const std::string& name, const std::string& help,
                                  const std::vector<double>& buckets, const Labels& labels) {
-  std::lock_guard lock(impl_->mutex);
+  MutexLock lock(impl_->mutex);
   auto& slot = impl_->histograms[{name, labels}];
   if (slot == nullptr) {
     auto& family = prometheus::BuildHistogram().Name(name).Help(help).Register(impl_->registry);
@@ -111,7 +113,7 @@ Histogram& Metrics::GetHistogram(const std::string& name, const std::string& hel
 }
 
 void Metrics::AddCollector(std::function<std::vector<Sample>()> collect) {
-  std::lock_guard lock(impl_->mutex);
+  MutexLock lock(impl_->mutex);
   impl_->collectors.push_back(std::move(collect));
 }
 
@@ -119,7 +121,7 @@ void Metrics::AddCollector(std::function<std::vector<Sample>()> collect) {
 std::string Metrics::Expose() const {
   std::vector<std::function<std::vector<Sample>()>> collectors;
   {
-    std::lock_guard lock(impl_->mutex);
+    MutexLock lock(impl_->mutex);
     collectors = impl_->collectors;
   }
   std::vector<Sample> samples;

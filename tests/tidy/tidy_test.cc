@@ -337,7 +337,7 @@ TEST(Tidy, LibrariesStayBehindTheirOneDoor) {
 
 TEST(Tidy, PureRoomsHoldNoClockThreadFileOrLog) {
   static const std::regex banned(
-      R"(system_clock|steady_clock|std::thread|std::jthread|std::mutex|std::atomic|random_device|mt19937|getenv|gettimeofday|)"
+      R"(system_clock|steady_clock|std::thread|std::jthread|std::mutex|\bMutex\b|std::atomic|random_device|mt19937|getenv|gettimeofday|)"
       R"(<(filesystem|fstream|iostream|thread|mutex|chrono)>|telemetry/)");
   for (const auto& source : Sources()) {
     if (!IsPure(source.path)) continue;
@@ -345,6 +345,25 @@ TEST(Tidy, PureRoomsHoldNoClockThreadFileOrLog) {
       if (IsComment(source.lines[i])) continue;
       EXPECT_FALSE(std::regex_search(source.lines[i], banned))
           << Location(source, i) << source.lines[i];
+    }
+  }
+}
+
+// thread_safety_test.py sees the mutexes of this header alone.
+TEST(Tidy, EveryMutexOfTheProductIsAnnotated) {
+  const std::vector<std::string> banned = {
+      "std::mutex",           "std::recursive_", "std::timed_",      "std::shared_mutex",
+      "std::shared_timed_",   "std::unique_lock", "std::lock_guard",  "std::scoped_lock",
+      "std::shared_lock",     "std::condition_",  "pthread_mutex",    "absl::Mutex",
+      "no_thread_safety",     "NO_THREAD_SAFETY"};
+  for (const auto& source : Sources()) {
+    if (Below(source.path, "tests") || source.path == "schedd/base/mutex.h") continue;
+    for (std::size_t i = 0; i < source.lines.size(); ++i) {
+      if (IsComment(source.lines[i])) continue;
+      for (const std::string& word : banned) {
+        EXPECT_EQ(source.lines[i].find(word), std::string::npos)
+            << Location(source, i) << source.lines[i];
+      }
     }
   }
 }

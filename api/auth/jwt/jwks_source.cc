@@ -19,27 +19,27 @@ JwksSource::JwksSource(IssuerConfig issuer, DocumentFetcher* fetcher, const Cloc
 
 JwksSource::~JwksSource() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stopping_ = true;
   }
-  wake_.notify_all();
-  fetched_.notify_all();
+  wake_.NotifyAll();
+  fetched_.NotifyAll();
   thread_.join();
 }
 
 KeySetPtr JwksSource::Keys() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return cache_.Current(clock_->Now());
 }
 
 std::string JwksSource::problem() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return problem_;
 }
 
 Result<KeySetPtr> JwksSource::KeysFor(std::string_view kid, bool may_wait) {
-  std::unique_lock lock(mutex_);
-  const auto known = [&] {
+  MutexLock lock(mutex_);
+  const auto known = [&]() MUSTER_REQUIRES(mutex_) {
     const KeySetPtr keys = cache_.Current(clock_->Now());
     return keys != nullptr && keys->Knows(kid);
   };
@@ -47,13 +47,13 @@ Result<KeySetPtr> JwksSource::KeysFor(std::string_view kid, bool may_wait) {
   if (!known() && comes && (!may_wait || waiters_ < limits::kKeysWaiters)) {
     // Without a fetch that runs, one is asked for; MayAsk has said that it may be.
     if (!fetching_) asked_ = true;
-    wake_.notify_all();
+    wake_.NotifyAll();
     if (!may_wait)
       return Unavailable("the keys of the issuer " + issuer_.name + " are being fetched");
     ++waiters_;
     const std::int64_t before = fetches_;
-    fetched_.wait_for(lock, std::chrono::milliseconds(limits::kKeysWaitMs),
-                      [&] { return fetches_ != before || stopping_; });
+    fetched_.WaitFor(mutex_, std::chrono::milliseconds(limits::kKeysWaitMs),
+                     [&]() MUSTER_REQUIRES(mutex_) { return fetches_ != before || stopping_; });
     --waiters_;
   }
   KeySetPtr keys = cache_.Current(clock_->Now());
@@ -65,7 +65,7 @@ Result<KeySetPtr> JwksSource::KeysFor(std::string_view kid, bool may_wait) {
 
 Result<JwksSource::Fetched> JwksSource::Fetch() {
   const auto cancelled = [this] {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return stopping_;
   };
   auto discovered = fetcher_->Get(DiscoveryUrl(issuer_.issuer), issuer_.ca, cancelled);
@@ -79,7 +79,6 @@ Result<JwksSource::Fetched> JwksSource::Fetch() {
   return Fetched{std::move(keys).value(), document->max_age_s};
 }
 
-// With the lock held.
 void JwksSource::Record(Result<Fetched> fetched) {
   ++fetches_;
   if (fetched.ok()) {
@@ -97,24 +96,24 @@ void JwksSource::Record(Result<Fetched> fetched) {
 }
 
 void JwksSource::Loop() {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   // A clock's zero is not always before now: the first fetch does not wait for it.
   asked_ = true;
   while (!stopping_) {
     const Monotonic now = clock_->Now();
     if (!asked_ && now < cache_.DueAt()) {
-      wake_.wait_for(lock, std::chrono::nanoseconds(cache_.DueAt() - now));
+      wake_.WaitFor(mutex_, std::chrono::nanoseconds(cache_.DueAt() - now));
       continue;
     }
     asked_ = false;
     fetching_ = true;
     cache_.Began(now);
-    lock.unlock();
+    lock.Unlock();
     Result<Fetched> fetched = Fetch();
-    lock.lock();
+    lock.Lock();
     fetching_ = false;
     if (!stopping_) Record(std::move(fetched));
-    fetched_.notify_all();
+    fetched_.NotifyAll();
   }
 }
 

@@ -1,8 +1,6 @@
 // JwksSource: the keys of one issuer, fetched by a thread of its own (rule U54).
 #pragma once
 
-#include <condition_variable>
-#include <mutex>
 #include <string>
 #include <thread>
 
@@ -10,6 +8,7 @@
 #include "api/auth/jwt/issuer.h"
 #include "api/auth/jwt/key_cache.h"
 #include "schedd/base/clock.h"
+#include "schedd/base/mutex.h"
 
 namespace muster::auth {
 
@@ -43,20 +42,21 @@ class JwksSource {
   void Loop();
   /// Discovery, then the keys. On the thread, without the lock.
   Result<Fetched> Fetch();
-  void Record(Result<Fetched> fetched);
+  void Record(Result<Fetched> fetched) MUSTER_REQUIRES(mutex_);
 
   const IssuerConfig issuer_;
   DocumentFetcher* const fetcher_;
   const Clock* const clock_;
 
-  mutable std::mutex mutex_;
-  std::condition_variable wake_, fetched_;
-  // Guarded by mutex_.
-  KeyCache cache_;
-  bool asked_ = false, fetching_ = false, stopping_ = false;
-  int waiters_ = 0;
-  std::int64_t fetches_ = 0;  // that have ended
-  std::string problem_;
+  mutable Mutex mutex_;
+  CondVar wake_, fetched_;
+  KeyCache cache_ MUSTER_GUARDED_BY(mutex_);
+  bool asked_ MUSTER_GUARDED_BY(mutex_) = false;
+  bool fetching_ MUSTER_GUARDED_BY(mutex_) = false;
+  bool stopping_ MUSTER_GUARDED_BY(mutex_) = false;
+  int waiters_ MUSTER_GUARDED_BY(mutex_) = 0;
+  std::int64_t fetches_ MUSTER_GUARDED_BY(mutex_) = 0;  // that have ended
+  std::string problem_ MUSTER_GUARDED_BY(mutex_);
 
   std::thread thread_;
 };

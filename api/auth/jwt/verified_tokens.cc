@@ -7,7 +7,7 @@ namespace muster::auth {
 VerifiedTokens::EntryPtr VerifiedTokens::Find(const std::string& digest, WallTime now) const {
   EntryPtr found;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto at = entries_.find(digest);
     if (at != entries_.end()) found = at->second;
   }
@@ -18,7 +18,7 @@ VerifiedTokens::EntryPtr VerifiedTokens::Find(const std::string& digest, WallTim
 
 void VerifiedTokens::Remember(std::string digest, Entry entry) {
   auto shared = std::make_shared<const Entry>(std::move(entry));
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (entries_.size() >= limits::kJwtRemembered) entries_.clear();
   entries_.insert_or_assign(std::move(digest), std::move(shared));
 }

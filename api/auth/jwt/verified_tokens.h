@@ -3,12 +3,12 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <string>
 #include <unordered_map>
 
 #include "api/auth/jwt/jwks_source.h"
 #include "api/auth/principal.h"
+#include "schedd/base/mutex.h"
 
 namespace muster::auth {
 
@@ -30,8 +30,8 @@ class VerifiedTokens {
   void Remember(std::string digest, Entry entry);
 
  private:
-  mutable std::mutex mutex_;
-  std::unordered_map<std::string, EntryPtr> entries_;  // guarded by mutex_
+  mutable Mutex mutex_;
+  std::unordered_map<std::string, EntryPtr> entries_ MUSTER_GUARDED_BY(mutex_);
 };
 
 }  // namespace muster::auth

@@ -3,9 +3,10 @@
 
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <set>
 #include <string>
+
+#include "schedd/base/mutex.h"
 
 namespace muster::auth {
 
@@ -19,10 +20,9 @@ class SeenCredentials {
   bool Take(const std::string& digest, std::int64_t expires_s, std::int64_t now_s);
 
  private:
-  std::mutex mutex_;
-  // Guarded by mutex_.
-  std::set<std::string> seen_;
-  std::multimap<std::int64_t, std::set<std::string>::iterator> by_end_;
+  Mutex mutex_;
+  std::set<std::string> seen_ MUSTER_GUARDED_BY(mutex_);
+  std::multimap<std::int64_t, std::set<std::string>::iterator> by_end_ MUSTER_GUARDED_BY(mutex_);
 };
 
 }  // namespace muster::auth

@@ -35,7 +35,7 @@ bool PeerRegistry::RestsLocked(int number, const net::PeerPtr& peer, std::int64_
 }
 
 int PeerRegistry::Adopt(int fd, net::PeerPtr peer, std::int64_t now_ms) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::erase_if(entries_, [now_ms](const auto& one) {
     return !one.second.open && now_ms - one.second.left_ms >= limits::kGrpcNumberRestMs;
   });
@@ -53,7 +53,7 @@ int PeerRegistry::Adopt(int fd, net::PeerPtr peer, std::int64_t now_ms) {
 // gRPC may close first, and a connection of the same identity get the number before the front has
 // seen the end of the one before.
 void PeerRegistry::Leave(int fd, const net::PeerPtr& peer, std::int64_t now_ms) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = entries_.find(fd);
   if (found == entries_.end() || found->second.peer != peer) return;
   found->second.open = false;
@@ -68,7 +68,7 @@ net::PeerPtr PeerRegistry::Of(std::string_view grpc_peer) const {
   const char* end = grpc_peer.data() + grpc_peer.size();
   const auto [stop, error] = std::from_chars(grpc_peer.data(), end, number);
   if (error != std::errc() || stop != end) return nullptr;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = entries_.find(number);
   return found == entries_.end() ? nullptr : found->second.peer;
 }

@@ -3,11 +3,11 @@
 #pragma once
 
 #include <cstdint>
-#include <mutex>
 #include <string_view>
 #include <unordered_map>
 
 #include "api/net/peer.h"
+#include "schedd/base/mutex.h"
 
 namespace muster::api::front {
 
@@ -30,10 +30,11 @@ class PeerRegistry {
     bool open = true;
     std::int64_t left_ms = 0;
   };
-  bool RestsLocked(int number, const net::PeerPtr& peer, std::int64_t now_ms) const;
+  bool RestsLocked(int number, const net::PeerPtr& peer, std::int64_t now_ms) const
+      MUSTER_REQUIRES(mutex_);
 
-  mutable std::mutex mutex_;
-  std::unordered_map<int, Entry> entries_;
+  mutable Mutex mutex_;
+  std::unordered_map<int, Entry> entries_ MUSTER_GUARDED_BY(mutex_);
 };
 
 }  // namespace muster::api::front

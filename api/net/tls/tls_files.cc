@@ -52,20 +52,22 @@ std::int64_t Nanoseconds(const timespec& time) {
 
 Result<std::shared_ptr<TlsFiles>> TlsFiles::Load(TlsPaths paths, Report report) {
   const std::shared_ptr<TlsFiles> made(new TlsFiles(std::move(paths), std::move(report)));
+  const MutexLock alone(made->refresh_);
   made->seen_ = made->Look();
   auto context = made->Read();
   if (!context.ok()) return context.error();
+  const MutexLock lock(made->mutex_);
   made->current_ = std::move(context).value();
   return made;
 }
 
 TlsContextPtr TlsFiles::Current() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return current_;
 }
 
 void TlsFiles::Refresh() {
-  const std::lock_guard one_at_a_time(refresh_);
+  const MutexLock one_at_a_time(refresh_);
   const Stamps now = Look();
   const bool changed = now != seen_;
   if (!changed && problem_.empty()) return;
@@ -76,7 +78,7 @@ void TlsFiles::Refresh() {
   problem_ = problem;
   if (known) return;
   if (context.ok()) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     current_ = *context;
   }
   if (report_) report_(context);

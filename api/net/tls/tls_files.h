@@ -6,11 +6,11 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "api/net/tls/tls_context.h"
+#include "schedd/base/mutex.h"
 #include "schedd/base/result.h"
 
 namespace muster::net {
@@ -49,12 +49,11 @@ class TlsFiles final : public TlsSource {
 
   const TlsPaths paths_;
   const Report report_;
-  std::mutex refresh_;  // one Refresh at a time
-  // Guarded by refresh_.
-  Stamps seen_;
-  std::string problem_;  // of the last reading; "": none
-  mutable std::mutex mutex_;
-  TlsContextPtr current_;  // guarded by mutex_
+  Mutex refresh_;  // one Refresh at a time
+  Stamps seen_ MUSTER_GUARDED_BY(refresh_);
+  std::string problem_ MUSTER_GUARDED_BY(refresh_);  // of the last reading; "": none
+  mutable Mutex mutex_;
+  TlsContextPtr current_ MUSTER_GUARDED_BY(mutex_);
 };
 
 }  // namespace muster::net

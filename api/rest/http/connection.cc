@@ -65,7 +65,7 @@ bool Connection::PeerHoldsTooMuch() const {
 }
 
 void Connection::OnBytes(std::string_view bytes) {
-  Lock lock(mutex_);
+  MutexLock lock(mutex_);
   if (state_ == State::kClosed) return;
   if (state_ == State::kLingering) {
     lingered_ += bytes.size();
@@ -87,23 +87,23 @@ void Connection::OnBytes(std::string_view bytes) {
   // No answer can be given while another one is on its way, so the connection is closed.
   if (busy_ && (host_->held_bytes > limits::kHalfSentBytes || PeerHoldsTooMuch()))
     return CloseLocked();
-  if (!driving_) Drive(lock);
+  if (!driving_) Drive();
 }
 
 void Connection::OnEnd() {
-  Lock lock(mutex_);
+  MutexLock lock(mutex_);
   input_ended_ = true;
   if (state_ == State::kClosed) return;
   // A client that closes during a stream is gone. A client that waits for an answer may have closed
   // only its sending side, so the answer is still sent. If no request runs, complete requests may
   // still be in the reader: Drive runs them, and closes when there are none left.
   if (state_ == State::kLingering || streaming_) return CloseLocked();
-  if (!busy_ && !driving_) Drive(lock);
+  if (!busy_ && !driving_) Drive();
 }
 
 // Takes requests out of the reader and runs them until one is under way or more bytes are needed.
 // Only one thread drives at a time (driving_).
-void Connection::Drive(Lock& lock) {
+void Connection::Drive() {
   driving_ = true;
   while (state_ == State::kOpen && !busy_) {
     // The time limit of a request counts from its first byte.
@@ -133,13 +133,13 @@ void Connection::Drive(Lock& lock) {
       RefuseLocked(reader_.refusal());
       break;
     }
-    Run(lock, reader_.Take());
+    Run(reader_.Take());
   }
   driving_ = false;
 }
 
 // Starts one request. The handler runs without the lock; it may answer before Dispatch returns.
-void Connection::Run(Lock& lock, ParsedRequest read) {
+void Connection::Run(ParsedRequest read) {
   busy_ = true;
   keep_alive_ = read.keep_alive && !host_->stopping;
   http_1_0_ = read.http_1_0;
@@ -152,14 +152,16 @@ void Connection::Run(Lock& lock, ParsedRequest read) {
   request_id_ = read.request.request_id;
   started_ns_ = Workers::NowNs();
   ++host_->active;
-  lock.unlock();
-  try {
-    Dispatch(shared_from_this(), *host_, std::move(read));
-  } catch (...) {  // out of memory: only this connection ends
-    lock.lock();
-    return CloseLocked();
+  bool failed = false;
+  {
+    const MutexUnlock free(mutex_);
+    try {
+      Dispatch(shared_from_this(), *host_, std::move(read));
+    } catch (...) {  // out of memory: only this connection ends
+      failed = true;
+    }
   }
-  lock.lock();
+  if (failed) CloseLocked();
 }
 
 // Answers bytes that the guard refused; the connection ends after this answer.
@@ -182,7 +184,7 @@ void Connection::RefuseLocked(const Refusal& refusal) {
 void Connection::AppendHead(const Response& response, bool chunked, std::size_t length,
                             bool has_length) {
   char number[24];
-  const auto append_number = [&](std::size_t value) {
+  const auto append_number = [&](std::size_t value) MUSTER_REQUIRES(mutex_) {
     const auto end = std::to_chars(number, number + sizeof number, value).ptr;
     out_.append(number, static_cast<std::size_t>(end - number));
   };
@@ -220,7 +222,7 @@ void Connection::AppendHead(const Response& response, bool chunked, std::size_t 
 
 // Writes the answer's head and, if it has one, its whole body; starts a long body or a stream.
 void Connection::Finish(Response response) {
-  Lock lock(mutex_);
+  MutexLock lock(mutex_);
   host_->access.Count(route_, response.status, Workers::NowNs() - started_ns_);
   if (state_ == State::kClosed) return;
   if (host_->stopping) keep_alive_ = false;
@@ -249,7 +251,7 @@ void Connection::Finish(Response response) {
   }
   if (FlushLocked()) AfterFlushLocked();
   if (!stream) return;
-  lock.unlock();
+  lock.Unlock();
   stream(shared_from_this());  // if the client has gone meanwhile, over() is true
 }
 
@@ -303,7 +305,7 @@ bool Connection::FlushLocked() {
 
 // On the writer thread: the socket takes bytes again.
 void Connection::OnWritable() {
-  Lock lock(mutex_);
+  MutexLock lock(mutex_);
   if (state_ == State::kClosed) return;
   writable_->Cancel();
   waiting_ = false;
@@ -327,7 +329,7 @@ void Connection::AfterFlushLocked() {
 void Connection::Pump() {
   BodyProducer producer;
   {
-    const Lock lock(mutex_);
+    const MutexLock lock(mutex_);
     // Without a producer another turn has it: with TLS, a turn is also begun when an answer of the
     // protocol itself has left.
     if (state_ == State::kClosed || !producer_) return;
@@ -341,7 +343,7 @@ void Connection::Pump() {
     } catch (...) {
       failed = true;
     }
-    Lock lock(mutex_);
+    MutexLock lock(mutex_);
     if (state_ == State::kClosed) return;
     // A chunked body that is cut off tells the client that it is not whole; a last chunk would not.
     if (failed) return CloseLocked();
@@ -358,7 +360,7 @@ void Connection::Pump() {
       return;  // OnWritable continues
     }
   }
-  const Lock lock(mutex_);
+  const MutexLock lock(mutex_);
   producer_ = std::move(producer);
   AfterFlushLocked();
 }
@@ -377,8 +379,8 @@ void Connection::EndAnswerLocked() {
   if (!keep_alive_) return LingerLocked();
   if (!driving_ && (reader_.unparsed() > 0 || input_ended_)) {
     host_->workers.Post([self = shared_from_this()] {
-      Lock lock(self->mutex_);
-      if (!self->driving_ && self->state_ == State::kOpen) self->Drive(lock);
+      MutexLock lock(self->mutex_);
+      if (!self->driving_ && self->state_ == State::kOpen) self->Drive();
     });
   }
 }
@@ -417,7 +419,7 @@ void Connection::CloseLocked() {
 
 // A slow reader is dropped here: a stream's writer must not wait for it.
 bool Connection::Write(std::string_view data) {
-  const Lock lock(mutex_);
+  const MutexLock lock(mutex_);
   if (state_ != State::kOpen || !streaming_ || answer_complete_) return false;
   if (waiting_ && out_.size() - sent_ + data.size() > limits::kStreamBacklogBytes) {
     CloseLocked();  // the reader is too slow
@@ -429,7 +431,7 @@ bool Connection::Write(std::string_view data) {
 }
 
 void Connection::WhenDrained(std::function<void()> next) {
-  const Lock lock(mutex_);
+  const MutexLock lock(mutex_);
   if (state_ != State::kOpen || out_.empty()) {
     host_->workers.PostWriter(std::move(next));
   } else {
@@ -438,7 +440,7 @@ void Connection::WhenDrained(std::function<void()> next) {
 }
 
 void Connection::End() {
-  const Lock lock(mutex_);
+  const MutexLock lock(mutex_);
   if (state_ != State::kOpen || !streaming_ || answer_complete_) return;
   if (chunked_) out_ += "0\r\n\r\n";
   answer_complete_ = true;
@@ -448,7 +450,7 @@ void Connection::End() {
 
 // A stream gets its last chunk, so that its client sees a proper end.
 void Connection::Wind() {
-  const Lock lock(mutex_);
+  const MutexLock lock(mutex_);
   if (state_ == State::kClosed) return;
   if (streaming_ && !answer_complete_) {
     if (chunked_) out_ += "0\r\n\r\n";
@@ -462,7 +464,7 @@ void Connection::Wind() {
 }
 
 void Connection::Close() {
-  const Lock lock(mutex_);
+  const MutexLock lock(mutex_);
   CloseLocked();
 }
 

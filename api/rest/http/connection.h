@@ -5,14 +5,13 @@
 //
 // One request runs at a time; the next is read when its answer has left. That keeps pipelined
 // answers in order behind asynchronous handlers and bounds the output held to one answer.
-// Thread-safe; `mutex_` guards all state.
+// Thread-safe.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 
@@ -23,6 +22,7 @@
 #include "api/rest/http/guard.h"
 #include "api/rest/http/message.h"
 #include "api/rest/http/workers.h"
+#include "schedd/base/mutex.h"
 
 namespace muster::rest {
 
@@ -97,67 +97,72 @@ class Connection final : public ByteSink,
 
  private:
   enum class State { kOpen, kLingering, kClosed };
-  using Lock = std::unique_lock<std::mutex>;
 
-  void Drive(Lock& lock);
-  void Run(Lock& lock, ParsedRequest read);
-  void RefuseLocked(const Refusal& refusal);
-  void AppendHead(const Response& response, bool chunked, std::size_t length, bool has_length);
-  void AppendPiece(std::string_view data);
-  bool FlushLocked();
+  void Drive() MUSTER_REQUIRES(mutex_);
+  void Run(ParsedRequest read) MUSTER_REQUIRES(mutex_);
+  void RefuseLocked(const Refusal& refusal) MUSTER_REQUIRES(mutex_);
+  void AppendHead(const Response& response, bool chunked, std::size_t length, bool has_length)
+      MUSTER_REQUIRES(mutex_);
+  void AppendPiece(std::string_view data) MUSTER_REQUIRES(mutex_);
+  bool FlushLocked() MUSTER_REQUIRES(mutex_);
   // connection_tls.cc.
-  bool DecryptLocked(std::string_view bytes, std::string* plain);
-  void OnSecuredLocked();
-  void OnTlsFailedLocked();
-  std::string_view NextLocked();
-  void LeftLocked(std::size_t bytes);
-  void EndTlsLocked();
-  bool ShakingLocked() const { return tls_ != nullptr && tls_->shaking(); }
+  bool DecryptLocked(std::string_view bytes, std::string* plain) MUSTER_REQUIRES(mutex_);
+  void OnSecuredLocked() MUSTER_REQUIRES(mutex_);
+  void OnTlsFailedLocked() MUSTER_REQUIRES(mutex_);
+  std::string_view NextLocked() MUSTER_REQUIRES(mutex_);
+  void LeftLocked(std::size_t bytes) MUSTER_REQUIRES(mutex_);
+  void EndTlsLocked() MUSTER_REQUIRES(mutex_);
+  bool ShakingLocked() const MUSTER_REQUIRES(mutex_) { return tls_ != nullptr && tls_->shaking(); }
   void OnWritable();
-  void AfterFlushLocked();
+  void AfterFlushLocked() MUSTER_REQUIRES(mutex_);
   void Pump();
-  void EndAnswerLocked();
-  void LingerLocked();
-  void CloseLocked();
-  void CountHeldLocked();
+  void EndAnswerLocked() MUSTER_REQUIRES(mutex_);
+  void LingerLocked() MUSTER_REQUIRES(mutex_);
+  void CloseLocked() MUSTER_REQUIRES(mutex_);
+  void CountHeldLocked() MUSTER_REQUIRES(mutex_);
   bool PeerHoldsTooMuch() const;
-  std::optional<std::uint64_t> DispensableLocked() const;
+  std::optional<std::uint64_t> DispensableLocked() const MUSTER_REQUIRES(mutex_);
 
   const std::shared_ptr<ConnectionHost> host_;
   const std::shared_ptr<HeldBytes> peer_held_;
-  mutable std::mutex mutex_;
-  int fd_;
-  State state_ = State::kOpen;
+  mutable Mutex mutex_;
+  int fd_ MUSTER_GUARDED_BY(mutex_);
+  State state_ MUSTER_GUARDED_BY(mutex_) = State::kOpen;
   std::atomic<bool> over_{false};
   /// Replaced once the handshake of TLS is over.
-  net::PeerPtr peer_;
-  /// Null: plain. Guarded by mutex_ like all else: the reading thread and the threads that answer
-  /// use it, and OpenSSL takes no two at once.
-  std::unique_ptr<net::TlsFilter> tls_;
-  RequestReader reader_;
-  std::size_t counted_held_ = 0;
-  bool driving_ = false;  // a thread is in Drive
-  bool busy_ = false;     // a request runs or its answer leaves
-  bool input_ended_ = false;
+  net::PeerPtr peer_ MUSTER_GUARDED_BY(mutex_);
+  /// Null: plain. The reading thread and the threads that answer use it, and OpenSSL takes no two
+  /// at once.
+  std::unique_ptr<net::TlsFilter> tls_ MUSTER_GUARDED_BY(mutex_);
+  RequestReader reader_ MUSTER_GUARDED_BY(mutex_);
+  std::size_t counted_held_ MUSTER_GUARDED_BY(mutex_) = 0;
+  bool driving_ MUSTER_GUARDED_BY(mutex_) = false;  // a thread is in Drive
+  bool busy_ MUSTER_GUARDED_BY(mutex_) = false;     // a request runs or its answer leaves
+  bool input_ended_ MUSTER_GUARDED_BY(mutex_) = false;
   // The exchange that runs.
-  bool keep_alive_ = true, http_1_0_ = false, head_ = false;
-  bool chunked_ = false, answer_complete_ = false, streaming_ = false;
-  int route_ = -1;
-  std::string request_id_;
-  std::int64_t started_ns_ = 0;
-  BodyProducer producer_;
-  bool pumping_ = false;
-  std::function<void()> when_drained_;
+  bool keep_alive_ MUSTER_GUARDED_BY(mutex_) = true;
+  bool http_1_0_ MUSTER_GUARDED_BY(mutex_) = false;
+  bool head_ MUSTER_GUARDED_BY(mutex_) = false;
+  bool chunked_ MUSTER_GUARDED_BY(mutex_) = false;
+  bool answer_complete_ MUSTER_GUARDED_BY(mutex_) = false;
+  bool streaming_ MUSTER_GUARDED_BY(mutex_) = false;
+  int route_ MUSTER_GUARDED_BY(mutex_) = -1;
+  std::string request_id_ MUSTER_GUARDED_BY(mutex_);
+  std::int64_t started_ns_ MUSTER_GUARDED_BY(mutex_) = 0;
+  BodyProducer producer_ MUSTER_GUARDED_BY(mutex_);
+  bool pumping_ MUSTER_GUARDED_BY(mutex_) = false;
+  std::function<void()> when_drained_ MUSTER_GUARDED_BY(mutex_);
   // Output.
-  std::string out_;
-  std::size_t sent_ = 0;  // bytes of out_ that have left, or are in the filter's `wire`
-  bool waiting_ = false;  // the socket is full
-  std::unique_ptr<Workers::Writable> writable_;
+  std::string out_ MUSTER_GUARDED_BY(mutex_);
+  // Bytes of out_ that have left, or are in the filter's `wire`.
+  std::size_t sent_ MUSTER_GUARDED_BY(mutex_) = 0;
+  bool waiting_ MUSTER_GUARDED_BY(mutex_) = false;  // the socket is full
+  std::unique_ptr<Workers::Writable> writable_ MUSTER_GUARDED_BY(mutex_);
   // Time, in ticks of the host.
-  std::int64_t since_ = 0;     // begin of the present phase
-  std::int64_t progress_ = 0;  // when a byte last left
-  std::uint64_t idle_turn_ = 0;
-  std::size_t lingered_ = 0;
+  std::int64_t since_ MUSTER_GUARDED_BY(mutex_) = 0;     // begin of the present phase
+  std::int64_t progress_ MUSTER_GUARDED_BY(mutex_) = 0;  // when a byte last left
+  std::uint64_t idle_turn_ MUSTER_GUARDED_BY(mutex_) = 0;
+  std::size_t lingered_ MUSTER_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace muster::rest

@@ -20,7 +20,7 @@ constexpr std::int64_t kLingerTicks = 2;
 
 // Exactly one time limit applies, by the phase that the connection is in.
 void Connection::Reap(std::int64_t tick, std::int64_t idle_ticks) {
-  const Lock lock(mutex_);
+  const MutexLock lock(mutex_);
   if (state_ == State::kClosed) return;
   if (state_ == State::kLingering) {
     if (tick - since_ > kLingerTicks) CloseLocked();
@@ -49,12 +49,12 @@ std::optional<std::uint64_t> Connection::DispensableLocked() const {
 }
 
 std::optional<std::uint64_t> Connection::Dispensable() const {
-  const Lock lock(mutex_);
+  const MutexLock lock(mutex_);
   return DispensableLocked();
 }
 
 void Connection::MakeRoom() {
-  const Lock lock(mutex_);
+  const MutexLock lock(mutex_);
   if (DispensableLocked()) CloseLocked();
 }
 

@@ -13,7 +13,7 @@ namespace muster::rest {
 
 // A Unix socket never leaves the host, and its clients speak plain HTTP.
 void Connection::Secure(net::TlsContextPtr context) {
-  const Lock lock(mutex_);
+  const MutexLock lock(mutex_);
   if (peer_ != nullptr && peer_->kind == net::Peer::Kind::kUnix) return;
   tls_ = std::make_unique<net::TlsFilter>(std::move(context), "http/1.1", false);
   reader_.ExpectHttps(&tls_->context().names());

@@ -21,9 +21,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
 #include <csignal>
-#include <mutex>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -32,6 +30,7 @@
 #include "api/net/peer.h"
 #include "api/net/peer_counts.h"
 #include "schedd/base/limits.h"
+#include "schedd/base/mutex.h"
 
 namespace muster::rest {
 namespace {
@@ -68,26 +67,27 @@ struct HttpServer::Registry {
     std::string peer;  // net::PeerKeyOf
   };
   explicit Registry(std::size_t most_of_peer) : peers(most_of_peer) {}
-  std::mutex mutex;
-  std::condition_variable idle;
-  std::unordered_map<const Connection*, Entry> open;
-  net::PeerCounts peers;
+  Mutex mutex;
+  CondVar idle;
+  std::unordered_map<const Connection*, Entry> open MUSTER_GUARDED_BY(mutex);
+  net::PeerCounts peers MUSTER_GUARDED_BY(mutex);
   // Of each peer in `peers`: its half-sent requests.
-  std::unordered_map<std::string, std::shared_ptr<HeldBytes>> half_sent;
+  std::unordered_map<std::string, std::shared_ptr<HeldBytes>> half_sent MUSTER_GUARDED_BY(mutex);
 
-  // With the lock held. Null for a peer that is not bounded.
-  std::shared_ptr<HeldBytes> HalfSentOf(const std::string& peer) {
+  // Null for a peer that is not bounded.
+  std::shared_ptr<HeldBytes> HalfSentOf(const std::string& peer) MUSTER_REQUIRES(mutex) {
     if (peer.empty()) return nullptr;
     std::shared_ptr<HeldBytes>& held = half_sent[peer];
     if (held == nullptr) held = std::make_shared<HeldBytes>(0);
     return held;
   }
-  void List(const std::shared_ptr<Connection>& connection, const std::string& peer) {
+  void List(const std::shared_ptr<Connection>& connection, const std::string& peer)
+      MUSTER_REQUIRES(mutex) {
     open.emplace(connection.get(), Entry{connection, peer});
     peers.Add(peer);
   }
   // The connection, for its last owner; null if it is not listed.
-  std::shared_ptr<Connection> Unlist(const Connection* connection) {
+  std::shared_ptr<Connection> Unlist(const Connection* connection) MUSTER_REQUIRES(mutex) {
     const auto found = open.find(connection);
     if (found == open.end()) return nullptr;
     std::shared_ptr<Connection> last = std::move(found->second.connection);
@@ -99,7 +99,7 @@ struct HttpServer::Registry {
 
   // Those of one peer, or with "" all.
   std::vector<std::shared_ptr<Connection>> All(const std::string& peer = "") {
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     std::vector<std::shared_ptr<Connection>> all;
     all.reserve(open.size());
     for (const auto& [key, entry] : open) {
@@ -119,12 +119,12 @@ HttpServer::HttpServer(RouteTable routes, Metrics& metrics, HttpOptions options)
       listener_([this](int fd) { return OnConnection(fd); }, [this] { LetIdleGo(); }) {
   host_->forget = [registry = registry_](const Connection* connection) {
     std::shared_ptr<Connection> last;  // destroyed after the lock is released
-    const std::lock_guard lock(registry->mutex);
+    const MutexLock lock(registry->mutex);
     last = registry->Unlist(connection);
   };
   host_->answered = [registry = registry_] {
-    const std::lock_guard lock(registry->mutex);
-    registry->idle.notify_all();
+    const MutexLock lock(registry->mutex);
+    registry->idle.NotifyAll();
   };
 }
 
@@ -149,12 +149,12 @@ Status HttpServer::Start() {
 }
 
 bool HttpServer::Crowded() const {
-  const std::lock_guard lock(registry_->mutex);
+  const MutexLock lock(registry_->mutex);
   return registry_->open.size() >= static_cast<std::size_t>(options_.max_connections);
 }
 
 bool HttpServer::IsFull(const std::string& peer) const {
-  const std::lock_guard lock(registry_->mutex);
+  const MutexLock lock(registry_->mutex);
   return registry_->peers.Full(peer);
 }
 
@@ -181,7 +181,7 @@ std::shared_ptr<ByteSink> HttpServer::OnConnection(int fd) {
   const int one = 1;
   ::setsockopt(own, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
   ::setsockopt(own, SOL_SOCKET, SO_SNDBUF, &kSendBufferBytes, sizeof kSendBufferBytes);
-  const std::lock_guard lock(registry_->mutex);
+  const MutexLock lock(registry_->mutex);
   auto connection = std::make_shared<Connection>(own, host_, peer, registry_->HalfSentOf(key));
   if (options_.tls != nullptr) connection->Secure(options_.tls->Current());
   registry_->List(connection, key);
@@ -226,8 +226,8 @@ void HttpServer::Stop() {
   listener_.Stop();
   for (const auto& connection : registry_->All()) connection->Wind();
   {
-    std::unique_lock lock(registry_->mutex);
-    registry_->idle.wait_for(lock, kStopGrace, [this] { return host_->active <= 0; });
+    const MutexLock lock(registry_->mutex);
+    registry_->idle.WaitFor(registry_->mutex, kStopGrace, [this] { return host_->active <= 0; });
   }
   for (const auto& connection : registry_->All()) connection->Close();
   host_->workers.Stop();

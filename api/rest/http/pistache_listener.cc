@@ -104,7 +104,7 @@ void PistacheListener::OnSocket(int fd) {
       // From here on the peer owns the descriptor.
       const auto peer = Pistache::Tcp::Peer::Create(fd, SomeAddress());
       peer->putData(kSinkData, std::move(sink));
-      const std::lock_guard lock(handing_over_);
+      const MutexLock lock(handing_over_);
       const auto turn = static_cast<std::size_t>(fd) % impl_->transports.size();
       std::static_pointer_cast<Pistache::Tcp::Transport>(impl_->transports[turn])
           ->handleNewPeer(peer);

@@ -4,11 +4,11 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <string>
 
 #include "api/net/acceptor.h"
 #include "api/rest/http/byte_sink.h"
+#include "schedd/base/mutex.h"
 #include "schedd/base/result.h"
 
 namespace muster::rest {
@@ -34,7 +34,7 @@ class PistacheListener {
 
   ConnectionFactory on_connection_;
   std::unique_ptr<Impl> impl_;
-  std::mutex handing_over_;  // Pistache's queue of new peers
+  Mutex handing_over_;  // Pistache's queue of new peers
   net::Acceptor acceptor_, unix_acceptor_;
 };
 

@@ -10,9 +10,10 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <chrono>
-#include <mutex>
 #include <utility>
 #include <vector>
+
+#include "schedd/base/mutex.h"
 
 namespace muster::rest {
 
@@ -33,17 +34,19 @@ struct Workers::Impl {
         writer(std::make_unique<asio::thread_pool>(1)) {
     asio::post(*table, [] { ::setpriority(PRIO_PROCESS, 0, kTableNice); });
   }
-  std::mutex mutex;
+  Mutex mutex;
   // Null once stopped: destroying the pools destroys the tasks that never ran.
-  std::unique_ptr<asio::thread_pool> pool, table, writer;
-  bool stopped = false;
-  std::vector<Task> queue;  // tasks of the writer
+  std::unique_ptr<asio::thread_pool> pool MUSTER_GUARDED_BY(mutex);
+  std::unique_ptr<asio::thread_pool> table MUSTER_GUARDED_BY(mutex);
+  std::unique_ptr<asio::thread_pool> writer MUSTER_GUARDED_BY(mutex);
+  bool stopped MUSTER_GUARDED_BY(mutex) = false;
+  std::vector<Task> queue MUSTER_GUARDED_BY(mutex);  // tasks of the writer
 
   // Runs all queued tasks, without the lock.
   void Drain() {
     std::vector<Task> tasks;
     {
-      const std::lock_guard lock(mutex);
+      const MutexLock lock(mutex);
       tasks.swap(queue);
     }
     for (Task& task : tasks) {
@@ -57,17 +60,17 @@ Workers::Workers(int pool_threads) : impl_(std::make_unique<Impl>(pool_threads))
 Workers::~Workers() { Stop(); }
 
 void Workers::Post(Task task) {
-  const std::lock_guard lock(impl_->mutex);
+  const MutexLock lock(impl_->mutex);
   if (!impl_->stopped) asio::post(*impl_->pool, std::move(task));
 }
 
 void Workers::PostTable(Task task) {
-  const std::lock_guard lock(impl_->mutex);
+  const MutexLock lock(impl_->mutex);
   if (!impl_->stopped) asio::post(*impl_->table, std::move(task));
 }
 
 void Workers::PostWriter(Task task) {
-  const std::lock_guard lock(impl_->mutex);
+  const MutexLock lock(impl_->mutex);
   if (impl_->stopped) return;
   // With tasks in the queue the writer has been woken already.
   const bool wake = impl_->queue.empty();
@@ -76,7 +79,7 @@ void Workers::PostWriter(Task task) {
 }
 
 void Workers::After(std::int64_t delay_ms, Task task) {
-  const std::lock_guard lock(impl_->mutex);
+  const MutexLock lock(impl_->mutex);
   if (impl_->stopped) return;
   auto timer =
       std::make_shared<asio::steady_timer>(*impl_->writer, std::chrono::milliseconds(delay_ms));
@@ -87,7 +90,7 @@ void Workers::After(std::int64_t delay_ms, Task task) {
 
 void Workers::Stop() {
   {
-    const std::lock_guard lock(impl_->mutex);
+    const MutexLock lock(impl_->mutex);
     if (impl_->stopped) return;
     impl_->stopped = true;
   }
@@ -96,7 +99,7 @@ void Workers::Stop() {
   for (auto* pool : {&impl_->pool, &impl_->table, &impl_->writer}) pool->reset();
   // Tasks are destroyed without the lock, since their destructors may post further ones.
   std::vector<Task> dropped;
-  const std::lock_guard lock(impl_->mutex);
+  const MutexLock lock(impl_->mutex);
   dropped.swap(impl_->queue);
 }
 

@@ -8,7 +8,6 @@
 #include <atomic>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <unordered_set>
@@ -21,6 +20,7 @@
 #include "backends/k8s/client/exchange.h"
 #include "backends/k8s/client/resolver.h"
 #include "backends/k8s/client/strand_gate.h"
+#include "schedd/base/mutex.h"
 
 namespace muster::k8s {
 
@@ -128,8 +128,8 @@ class ClientCore : public std::enable_shared_from_this<ClientCore> {
   Circuit circuit_;
   Error trouble_;  // the last failure
   Deadlines::Key probe_timer_;
-  mutable std::mutex health_mutex_;
-  ApiHealth health_;  // guarded by health_mutex_
+  mutable Mutex health_mutex_;
+  ApiHealth health_ MUSTER_GUARDED_BY(health_mutex_);
   bool stopped_ = false;
 };
 

@@ -4,10 +4,10 @@
 // circuit: all waiting requests fail with the reason, new ones are answered at once, and only
 // `/readyz` is sent, after 0.5 s, doubling to 5 s, until an answer closes the circuit. This keeps a
 // dead member from holding requests until each of them has timed out.
-#include <mutex>
 #include <utility>
 
 #include "backends/k8s/client/client_core.h"
+#include "schedd/base/mutex.h"
 #include "schedd/telemetry/log.h"
 
 namespace muster::k8s {
@@ -67,7 +67,7 @@ void ClientCore::Probe() {
 }
 
 ApiHealth ClientCore::Health() const {
-  std::lock_guard lock(health_mutex_);
+  MutexLock lock(health_mutex_);
   return health_;
 }
 
@@ -76,7 +76,7 @@ void ClientCore::Tell() {
   ApiHealth now;
   if (circuit_.open()) now = {false, trouble_.detail, trouble_.code};
   {
-    std::lock_guard lock(health_mutex_);
+    MutexLock lock(health_mutex_);
     if (health_.reachable == now.reachable && health_.trouble == now.trouble) return;
     health_ = now;
   }

@@ -8,11 +8,11 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/strand.hpp>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <utility>
 
 #include "schedd/base/check.h"
+#include "schedd/base/mutex.h"
 
 namespace muster::k8s {
 
@@ -25,7 +25,7 @@ class StrandGate {
 
   /// False, and `work` is dropped, once the gate is closed.
   bool Post(std::function<void()> work) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (closed_) return false;
     boost::asio::post(*strand_, std::move(work));
     return true;
@@ -33,7 +33,7 @@ class StrandGate {
   /// Runs `last` after everything that was posted before; later posts are refused. False if the
   /// gate was closed already.
   bool Close(std::function<void()> last) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (std::exchange(closed_, true)) return false;
     boost::asio::post(*strand_, std::move(last));
     return true;
@@ -41,26 +41,26 @@ class StrandGate {
   /// To be called once `last` has run: drops the strand, which must not be held when the threads
   /// end.
   void Release() {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     MUSTER_CHECK(closed_);
     strand_.reset();
   }
   /// Must not be called after Release.
   Strand strand() const {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     MUSTER_CHECK(strand_.has_value());
     return *strand_;
   }
   /// False after Release.
   bool OnStrand() const {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     return strand_.has_value() && strand_->running_in_this_thread();
   }
 
  private:
-  mutable std::mutex mutex_;  // guards what follows
-  std::optional<Strand> strand_;
-  bool closed_ = false;
+  mutable Mutex mutex_;
+  std::optional<Strand> strand_ MUSTER_GUARDED_BY(mutex_);
+  bool closed_ MUSTER_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace muster::k8s

@@ -2,8 +2,7 @@
 // pointer copy.
 #pragma once
 
-#include <mutex>
-
+#include "schedd/base/mutex.h"
 #include "schedd/world/world_view.h"
 
 namespace muster {
@@ -14,12 +13,12 @@ class Published {
   explicit Published(WorldViewPtr first) : view_(std::move(first)) {}
 
   WorldViewPtr Get() const {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     return view_;
   }
   void Set(WorldViewPtr next) {
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       view_.swap(next);
     }
     // The old view may be large; if this was its last reference, it is destroyed outside the lock.
@@ -27,8 +26,8 @@ class Published {
   }
 
  private:
-  mutable std::mutex mutex_;
-  WorldViewPtr view_;
+  mutable Mutex mutex_;
+  WorldViewPtr view_ MUSTER_GUARDED_BY(mutex_);
 };
 
 }  // namespace muster

@@ -57,7 +57,7 @@ Status MemoryStore::CheckReadable() const {
 // last_seq is the highest number that any stored row carries, so that the engine never gives an
 // event number twice.
 Result<StoredWorld> MemoryStore::Load(Epoch epoch, WallTime finished_since) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const Status readable = CheckReadable();
   if (!readable.ok()) return readable.error();
   if (epoch.value != 0 && epoch != epoch_)
@@ -102,7 +102,7 @@ Result<StoredWorld> MemoryStore::Load(Epoch epoch, WallTime finished_since) {
 }
 
 Result<std::vector<std::string>> MemoryStore::ReadManifests(const std::vector<JobId>& ids) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const Status readable = CheckReadable();
   if (!readable.ok()) return readable.error();
   std::vector<std::string> manifests;
@@ -138,7 +138,7 @@ std::vector<ArrayEnds> MemoryStore::EndsOf(const std::set<JobId>& arrays) const 
 }
 
 Result<std::vector<ArrayEnds>> MemoryStore::ReadArrayEnds(const std::vector<JobId>& arrays) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const Status readable = CheckReadable();
   if (!readable.ok()) return readable.error();
   return EndsOf({arrays.begin(), arrays.end()});
@@ -146,7 +146,7 @@ Result<std::vector<ArrayEnds>> MemoryStore::ReadArrayEnds(const std::vector<JobI
 
 // Pages in the order of the ids, from the first id above query.after.
 Result<std::vector<JobPtr>> MemoryStore::ReadJobs(const JobQuery& query) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const Status readable = CheckReadable();
   if (!readable.ok()) return readable.error();
   std::vector<JobPtr> jobs;
@@ -159,7 +159,7 @@ Result<std::vector<JobPtr>> MemoryStore::ReadJobs(const JobQuery& query) {
 }
 
 Result<JobPtr> MemoryStore::ReadJob(JobId id) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const Status readable = CheckReadable();
   if (!readable.ok()) return readable.error();
   const auto found = tables_.jobs.find(id);
@@ -170,7 +170,7 @@ Result<JobPtr> MemoryStore::ReadJob(JobId id) {
 // Deleted jobs have no entry in live_names.
 Result<JobId> MemoryStore::FindJob(const std::string& ns, ShapeKind shape,
                                    const std::string& name) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const Status readable = CheckReadable();
   if (!readable.ok()) return readable.error();
   const auto found = tables_.live_names.find(NameKey(ns, shape, name));
@@ -182,7 +182,7 @@ Result<JobId> MemoryStore::FindJob(const std::string& ns, ShapeKind shape,
 }
 
 Result<JobId> MemoryStore::FindJob(Uid uid) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const Status readable = CheckReadable();
   if (!readable.ok()) return readable.error();
   const auto found = tables_.uids.find(uid);
@@ -193,7 +193,7 @@ Result<JobId> MemoryStore::FindJob(Uid uid) {
 // Events and acceptances are merged by their number and cut at `limit` afterwards.
 Result<std::vector<Event>> MemoryStore::ReadEvents(std::int64_t since, JobId job,
                                                    std::size_t limit) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const Status readable = CheckReadable();
   if (!readable.ok()) return readable.error();
   std::vector<Event> events;
@@ -212,7 +212,7 @@ Result<std::vector<Event>> MemoryStore::ReadEvents(std::int64_t since, JobId job
 }
 
 Result<std::vector<AttemptRecord>> MemoryStore::ReadAttempts(const std::vector<JobId>& ids) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const Status readable = CheckReadable();
   if (!readable.ok()) return readable.error();
   std::vector<JobId> sorted = ids;
@@ -230,7 +230,7 @@ Result<std::vector<AttemptRecord>> MemoryStore::ReadAttempts(const std::vector<J
 
 // The last rows are found from the end, the first ones from the beginning.
 Result<std::vector<AuditRow>> MemoryStore::ReadAudit(const AuditQuery& query) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const Status readable = CheckReadable();
   if (!readable.ok()) return readable.error();
   const bool below = query.object.ends_with('/');
@@ -258,14 +258,14 @@ Result<std::vector<AuditRow>> MemoryStore::ReadAudit(const AuditQuery& query) {
 }
 
 Result<AuditAnchor> MemoryStore::ReadAuditAnchor() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const Status readable = CheckReadable();
   if (!readable.ok()) return readable.error();
   return tables_.audit_anchor;
 }
 
 Result<std::vector<ObjectPtr>> MemoryStore::ReadObjects(ObjectKind kind) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const Status readable = CheckReadable();
   if (!readable.ok()) return readable.error();
   std::vector<ObjectPtr> objects;
@@ -276,14 +276,14 @@ Result<std::vector<ObjectPtr>> MemoryStore::ReadObjects(ObjectKind kind) {
 }
 
 Result<std::string> MemoryStore::InstanceId() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const Status readable = CheckReadable();
   if (!readable.ok()) return readable.error();
   return options_.instance_id;
 }
 
 Status MemoryStore::Ping() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return CheckReadable();
 }
 

@@ -17,9 +17,10 @@ Error RefusedStep(std::string detail) { return {Code::kFailedPrecondition, std::
 void MemoryStore::PutStep(const StepKey& key, StepRecord step, UndoLog* undo) {
   const auto found = tables_.steps.find(key);
   if (found == tables_.steps.end()) {
-    undo->push_back([this, key] { tables_.steps.erase(key); });
+    undo->push_back([this, key]() MUSTER_REQUIRES(mutex_) { tables_.steps.erase(key); });
   } else {
-    undo->push_back([this, key, old = found->second] { tables_.steps[key] = old; });
+    undo->push_back([this, key, old = found->second]()
+                        MUSTER_REQUIRES(mutex_) { tables_.steps[key] = old; });
   }
   tables_.steps[key] = std::move(step);
 }
@@ -59,7 +60,7 @@ void MemoryStore::CloseSteps(const PlanCommit& commit, UndoLog* undo) {
 }
 
 Result<std::vector<StepRecord>> MemoryStore::ReadSteps(const StepQuery& query) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const Status readable = CheckReadable();
   if (!readable.ok()) return readable.error();
   const std::set<JobId> sorted(query.jobs.begin(), query.jobs.end());

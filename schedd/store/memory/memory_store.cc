@@ -15,6 +15,7 @@
 
 #include "schedd/base/fault_points.h"
 #include "schedd/base/limits.h"
+#include "schedd/base/mutex.h"
 #include "schedd/store/new_job.h"
 
 namespace muster {
@@ -63,28 +64,28 @@ int Claim(DispatchState state) {
 MemoryStore::MemoryStore(MemoryStoreOptions options) : options_(std::move(options)) {}
 
 void MemoryStore::InjectFault(std::size_t nth, StoreFault fault) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   faults_[writes_ + nth] = fault;
 }
 
 void MemoryStore::LoseAnswer(std::size_t nth, LostAnswer how) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   lost_[writes_ + nth] = std::move(how);
 }
 
 void MemoryStore::SetAway(bool away) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   away_ = away;
   if (away) leading_ = false;  // the leader's session is gone with the database
 }
 
 void MemoryStore::FailReads(bool fail) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   reads_fail_ = fail;
 }
 
 void MemoryStore::LoseLead() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   leading_ = false;
 }
 
@@ -92,7 +93,7 @@ void MemoryStore::LoseLead() {
 bool MemoryStore::DrainOne() {
   std::function<void()> write;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (waiting_.empty()) return false;
     write = std::move(waiting_.front());
     waiting_.pop_front();
@@ -102,12 +103,12 @@ bool MemoryStore::DrainOne() {
 }
 
 std::size_t MemoryStore::waiting() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return waiting_.size();
 }
 
 std::size_t MemoryStore::accepted_jobs() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return tables_.jobs.size();
 }
 
@@ -116,7 +117,7 @@ void MemoryStore::Carry(std::function<void()> write) {
     write();
     return;
   }
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   waiting_.push_back(std::move(write));
 }
 
@@ -125,7 +126,7 @@ void MemoryStore::Carry(std::function<void()> write) {
 template <class T>
 Result<T> MemoryStore::Write(Epoch epoch, const std::function<Result<T>()>& write,
                              const std::function<Result<T>(bool last)>& find) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   ++writes_;
   const auto fault = faults_.find(writes_);
   if (away_ || (fault != faults_.end() && fault->second == StoreFault::kUnavailable)) {
@@ -134,7 +135,7 @@ Result<T> MemoryStore::Write(Epoch epoch, const std::function<Result<T>()>& writ
   if (!leading_ || (epoch != epoch_ && !MUSTER_PLANTED(stale_epoch_accepted)))
     return Aborted("this daemon no longer leads; its epoch has passed");
   if (const auto lost = lost_.find(writes_); lost != lost_.end())
-    return Resolve<T>(&lock, lost->second, epoch, write, find);
+    return Resolve<T>(lost->second, epoch, write, find);
   if (fault != faults_.end() && fault->second == StoreFault::kRefused)
     return Refused("a constraint would be broken");
   if (fault == faults_.end() || fault->second == StoreFault::kUnknownApplied) {
@@ -150,16 +151,17 @@ Result<T> MemoryStore::Write(Epoch epoch, const std::function<Result<T>()>& writ
 // `meanwhile` runs without the lock, because it may call the store. The epoch is ended before
 // `find` judges, unless `meanwhile` has ended it, so that no late write can change the verdict.
 template <class T>
-Result<T> MemoryStore::Resolve(std::unique_lock<std::mutex>* lock, const LostAnswer& how,
-                               Epoch epoch, const std::function<Result<T>()>& write,
+Result<T> MemoryStore::Resolve(const LostAnswer& how, Epoch epoch,
+                               const std::function<Result<T>()>& write,
                                const std::function<Result<T>(bool last)>& find) {
   const std::size_t number = writes_;
   if (how.written && write().ok()) last_write_ = number;
   leading_ = false;
   const std::function<void()> meanwhile = how.meanwhile;
-  lock->unlock();
-  if (meanwhile) meanwhile();
-  lock->lock();
+  if (meanwhile) {
+    const MutexUnlock free(mutex_);
+    meanwhile();
+  }
   if (epoch == epoch_) EndEpoch();
   return find(ended_.at(epoch) == number);
 }
@@ -171,12 +173,12 @@ void MemoryStore::EndEpoch() {
 }
 
 void MemoryStore::EndLead(Epoch epoch) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (epoch == epoch_) leading_ = false;
 }
 
 Result<Lease> MemoryStore::Lead(const std::string&, std::chrono::milliseconds) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (away_) return Unavailable("the database cannot be reached");
   EndEpoch();
   leading_ = true;
@@ -191,14 +193,14 @@ void MemoryStore::Accept(Epoch epoch, std::vector<NewJob> batch, std::vector<Aud
   auto jobs = std::make_shared<const std::vector<NewJob>>(std::move(batch));
   auto rows = std::make_shared<const std::vector<AuditRow>>(std::move(audit));
   Carry([this, epoch, jobs, rows, done = std::move(done)] {
-    const auto write = [&]() -> Result<Answers> {
+    const auto write = [&]() MUSTER_REQUIRES(mutex_) -> Result<Answers> {
       AppendAudit(*rows);
       Answers all;
       for (const NewJob& job : *jobs) all.push_back(AcceptOne(job));
       return all;
     };
-    Result<Answers> answers =
-        Write<Answers>(epoch, write, [&](bool last) { return FindAccepted(*jobs, last); });
+    Result<Answers> answers = Write<Answers>(
+        epoch, write, [&](bool last) MUSTER_REQUIRES(mutex_) { return FindAccepted(*jobs, last); });
     done(std::move(answers));
   });
 }
@@ -208,7 +210,7 @@ void MemoryStore::Accept(Epoch epoch, std::vector<NewJob> batch, std::vector<Aud
 // whole batch was carried out, and a job that is not stored was refused.
 Result<std::vector<Result<AcceptedJob>>> MemoryStore::FindAccepted(const std::vector<NewJob>& jobs,
                                                                    bool last) {
-  const auto there = [this](const NewJob& job) {
+  const auto there = [this](const NewJob& job) MUSTER_REQUIRES(mutex_) {
     const auto found =
         job.record == nullptr ? tables_.uids.end() : tables_.uids.find(job.record->uid);
     return found != tables_.uids.end() && found->second == job.record->id;
@@ -261,12 +263,12 @@ Result<AcceptedJob> MemoryStore::AcceptOne(const NewJob& job) {
 void MemoryStore::Commit(Epoch epoch, PlanCommit commit, Callback<CommitVersion> done) {
   auto plan = std::make_shared<const PlanCommit>(std::move(commit));
   Carry([this, epoch, plan, done = std::move(done)] {
-    const auto find = [&](bool last) -> Result<CommitVersion> {
+    const auto find = [&](bool last) MUSTER_REQUIRES(mutex_) -> Result<CommitVersion> {
       if (last) return CommitVersion{last_seq_};
       return Unavailable("the connection to the database was lost; nothing was written");
     };
     Result<CommitVersion> version = Write<CommitVersion>(
-        epoch, [&] { return CommitAll(*plan); }, find);
+        epoch, [&]() MUSTER_REQUIRES(mutex_) { return CommitAll(*plan); }, find);
     // Later commits of this epoch may depend on the failed one, so none of them is written.
     if (!version.ok()) EndLead(epoch);
     done(std::move(version));

@@ -11,13 +11,13 @@
 #include <deque>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
 #include <tuple>
 #include <vector>
 
+#include "schedd/base/mutex.h"
 #include "schedd/model/audit_chain.h"
 #include "schedd/store/store.h"
 
@@ -139,49 +139,52 @@ class MemoryStore final : public Store {
   /// Finds the outcome of a write whose answer is lost. `find` judges by the rows that are stored
   /// and by whether this write was the last one of its epoch.
   template <class T>
-  Result<T> Resolve(std::unique_lock<std::mutex>* lock, const LostAnswer& how, Epoch epoch,
-                    const std::function<Result<T>()>& write,
-                    const std::function<Result<T>(bool last)>& find);
+  Result<T> Resolve(const LostAnswer& how, Epoch epoch, const std::function<Result<T>()>& write,
+                    const std::function<Result<T>(bool last)>& find) MUSTER_REQUIRES(mutex_);
   /// Starts the next epoch and records the last write of the epoch that ends.
-  void EndEpoch();
-  Result<AcceptedJob> AcceptOne(const NewJob& job);
+  void EndEpoch() MUSTER_REQUIRES(mutex_);
+  Result<AcceptedJob> AcceptOne(const NewJob& job) MUSTER_REQUIRES(mutex_);
   /// The answer to a job whose idempotency key was used before; nothing if it was not.
-  std::optional<Result<AcceptedJob>> HeldKey(const NewJob& job) const;
-  Result<std::vector<Result<AcceptedJob>>> FindAccepted(const std::vector<NewJob>& jobs, bool last);
-  Result<CommitVersion> CommitAll(const PlanCommit& commit);
-  Status Apply(const PlanCommit& commit, UndoLog* undo);
-  Status ApplyNewJobs(const PlanCommit& commit, UndoLog* undo);
-  Status ApplyJobs(const PlanCommit& commit, UndoLog* undo);
-  Status ApplyAttempts(const PlanCommit& commit, UndoLog* undo);
-  Status ApplySteps(const PlanCommit& commit, UndoLog* undo);
-  void PutStep(const StepKey& key, StepRecord step, UndoLog* undo);
+  std::optional<Result<AcceptedJob>> HeldKey(const NewJob& job) const MUSTER_REQUIRES(mutex_);
+  Result<std::vector<Result<AcceptedJob>>> FindAccepted(const std::vector<NewJob>& jobs, bool last)
+      MUSTER_REQUIRES(mutex_);
+  Result<CommitVersion> CommitAll(const PlanCommit& commit) MUSTER_REQUIRES(mutex_);
+  Status Apply(const PlanCommit& commit, UndoLog* undo) MUSTER_REQUIRES(mutex_);
+  Status ApplyNewJobs(const PlanCommit& commit, UndoLog* undo) MUSTER_REQUIRES(mutex_);
+  Status ApplyJobs(const PlanCommit& commit, UndoLog* undo) MUSTER_REQUIRES(mutex_);
+  Status ApplyAttempts(const PlanCommit& commit, UndoLog* undo) MUSTER_REQUIRES(mutex_);
+  Status ApplySteps(const PlanCommit& commit, UndoLog* undo) MUSTER_REQUIRES(mutex_);
+  void PutStep(const StepKey& key, StepRecord step, UndoLog* undo) MUSTER_REQUIRES(mutex_);
   /// Closes the steps that attempts of this commit have left open at their end.
-  void CloseSteps(const PlanCommit& commit, UndoLog* undo);
-  Status ApplyDispatches(const PlanCommit& commit, UndoLog* undo);
-  Status PutDispatch(const DispatchRow& row, UndoLog* undo);
-  void ApplyObjects(const PlanCommit& commit, UndoLog* undo);
-  Status ApplyEvents(const PlanCommit& commit, UndoLog* undo);
-  void ForgetKeys(WallTime before, UndoLog* undo);
+  void CloseSteps(const PlanCommit& commit, UndoLog* undo) MUSTER_REQUIRES(mutex_);
+  Status ApplyDispatches(const PlanCommit& commit, UndoLog* undo) MUSTER_REQUIRES(mutex_);
+  Status PutDispatch(const DispatchRow& row, UndoLog* undo) MUSTER_REQUIRES(mutex_);
+  void ApplyObjects(const PlanCommit& commit, UndoLog* undo) MUSTER_REQUIRES(mutex_);
+  Status ApplyEvents(const PlanCommit& commit, UndoLog* undo) MUSTER_REQUIRES(mutex_);
+  void ForgetKeys(WallTime before, UndoLog* undo) MUSTER_REQUIRES(mutex_);
   /// Links and appends rows of the audit trail. No refusal may follow in the same commit.
-  void AppendAudit(const std::vector<AuditRow>& rows);
-  void ForgetAudit(WallTime before);
-  Status CheckReadable() const;
-  std::vector<ArrayEnds> EndsOf(const std::set<JobId>& arrays) const;
+  void AppendAudit(const std::vector<AuditRow>& rows) MUSTER_REQUIRES(mutex_);
+  void ForgetAudit(WallTime before) MUSTER_REQUIRES(mutex_);
+  Status CheckReadable() const MUSTER_REQUIRES(mutex_);
+  std::vector<ArrayEnds> EndsOf(const std::set<JobId>& arrays) const MUSTER_REQUIRES(mutex_);
 
   const MemoryStoreOptions options_;
-  mutable std::mutex mutex_;  // guards everything below
-  Tables tables_;
-  Epoch epoch_;
-  bool leading_ = false;
-  bool away_ = false;
-  bool reads_fail_ = false;
-  std::int64_t last_seq_ = 0;
-  std::map<std::size_t, StoreFault> faults_;   // by the number of the write
-  std::map<std::size_t, LostAnswer> lost_;     // by the number of the write
-  std::size_t last_write_ = 0;                 // number of the last successful write
-  std::map<Epoch, std::size_t> ended_;         // last successful write before each epoch ended
-  std::size_t writes_ = 0;                     // numbers the writes from 1
-  std::deque<std::function<void()>> waiting_;  // manual mode, the oldest first
+  mutable Mutex mutex_;
+  Tables tables_ MUSTER_GUARDED_BY(mutex_);
+  Epoch epoch_ MUSTER_GUARDED_BY(mutex_);
+  bool leading_ MUSTER_GUARDED_BY(mutex_) = false;
+  bool away_ MUSTER_GUARDED_BY(mutex_) = false;
+  bool reads_fail_ MUSTER_GUARDED_BY(mutex_) = false;
+  std::int64_t last_seq_ MUSTER_GUARDED_BY(mutex_) = 0;
+  // By the number of the write.
+  std::map<std::size_t, StoreFault> faults_ MUSTER_GUARDED_BY(mutex_);
+  std::map<std::size_t, LostAnswer> lost_ MUSTER_GUARDED_BY(mutex_);  // by the number of the write
+  std::size_t last_write_ MUSTER_GUARDED_BY(mutex_) = 0;  // number of the last successful write
+  // Last successful write before each epoch ended.
+  std::map<Epoch, std::size_t> ended_ MUSTER_GUARDED_BY(mutex_);
+  std::size_t writes_ MUSTER_GUARDED_BY(mutex_) = 0;  // numbers the writes from 1
+  // Manual mode, the oldest first.
+  std::deque<std::function<void()>> waiting_ MUSTER_GUARDED_BY(mutex_);
 };
 
 }  // namespace muster

@@ -61,7 +61,7 @@ ReadPool::~ReadPool() = default;
 // While the database is silent, only one read at a time is let through after the rest, with a short
 // deadline.
 Status ReadPool::Enter(Pass* pass) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const Clock::time_point now = Clock::now();
   pass->until = now + times_.within;
   if (!silent_) return Done{};
@@ -74,7 +74,7 @@ Status ReadPool::Enter(Pass* pass) {
 // Any answer ends the silence, also one that refuses the read.
 void ReadPool::Leave(const Pass& pass, const Status& outcome) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (pass.probes) probed_ = false;
     if (pass.late) {
       silent_ = true;
@@ -83,14 +83,14 @@ void ReadPool::Leave(const Pass& pass, const Status& outcome) {
       silent_ = false;  // it answered
     }
   }
-  freed_.notify_all();
+  freed_.NotifyAll();
 }
 
 // kStalledReaders readers may wait until their own deadline; the others are refused as soon as the
 // pool is stalled. A connection is opened outside the lock.
 Result<std::unique_ptr<pqxx::connection>> ReadPool::Take(Pass* pass) {
   {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     if (Free()) {
       moved_ = Clock::now();
     } else {
@@ -102,7 +102,7 @@ Result<std::unique_ptr<pqxx::connection>> ReadPool::Take(Pass* pass) {
         refused = watchdog_.stopped() || silent_ || now >= pass->until ||
                   (now >= stalls && waiting_ > limits::kStalledReaders);
         if (refused) break;
-        freed_.wait_until(lock, now < stalls ? std::min(stalls, pass->until) : pass->until);
+        freed_.WaitUntil(mutex_, now < stalls ? std::min(stalls, pass->until) : pass->until);
       }
       --waiting_;
       if (refused) return silent_ ? kSilent : kBusy;
@@ -133,7 +133,7 @@ Result<std::unique_ptr<pqxx::connection>> ReadPool::Take(Pass* pass) {
 // A read that ends moves the pool, whether it succeeded or not.
 void ReadPool::Return(std::unique_ptr<pqxx::connection> connection) {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     moved_ = Clock::now();
     if (connection == nullptr) {
       ++unopened_;
@@ -141,7 +141,7 @@ void ReadPool::Return(std::unique_ptr<pqxx::connection> connection) {
       idle_.push_back(std::move(connection));
     }
   }
-  freed_.notify_one();
+  freed_.NotifyOne();
 }
 
 // A long read has the watchdog's deadline for each part instead of one deadline for all.
@@ -182,7 +182,7 @@ Status ReadPool::RunWith(const LongRead& read, bool is_long) {
   if (pass.broken && !pass.late) {
     {
       // A restart of the server has broken the idle connections too.
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       unopened_ += idle_.size();
       idle_.clear();
     }

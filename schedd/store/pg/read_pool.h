@@ -11,10 +11,8 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,6 +20,7 @@
 #include <pqxx/pqxx>
 
 #include "schedd/base/limits.h"
+#include "schedd/base/mutex.h"
 #include "schedd/base/result.h"
 #include "schedd/store/pg/watchdog.h"
 
@@ -82,20 +81,22 @@ class ReadPool {
   void Return(std::unique_ptr<pqxx::connection> connection);
   Status RunOnce(const LongRead& read, bool is_long, Pass* pass);
   Status RunWith(const LongRead& read, bool is_long);
-  bool Free() const { return !idle_.empty() || unopened_ > 0; }
+  bool Free() const MUSTER_REQUIRES(mutex_) { return !idle_.empty() || unopened_ > 0; }
 
   const std::string url_;
   Watchdog& watchdog_;
   const ReadTimes times_;
-  std::mutex mutex_;  // guards all below
-  std::condition_variable freed_;
-  std::vector<std::unique_ptr<pqxx::connection>> idle_;
-  std::size_t unopened_;             // how many more connections may be opened
-  std::size_t waiting_ = 0;          // readers that wait for a connection
-  Clock::time_point moved_{};        // when a read last ended, or began without waiting
-  Clock::time_point rests_until_{};  // until then reads fail at once
-  bool silent_ = false;              // the last read got no answer in time
-  bool probed_ = false;              // one read tries whether the database answers again
+  Mutex mutex_;
+  CondVar freed_;
+  std::vector<std::unique_ptr<pqxx::connection>> idle_ MUSTER_GUARDED_BY(mutex_);
+  std::size_t unopened_ MUSTER_GUARDED_BY(mutex_);     // how many more connections may be opened
+  std::size_t waiting_ MUSTER_GUARDED_BY(mutex_) = 0;  // readers that wait for a connection
+  // When a read last ended, or began without waiting.
+  Clock::time_point moved_ MUSTER_GUARDED_BY(mutex_){};
+  Clock::time_point rests_until_ MUSTER_GUARDED_BY(mutex_){};  // until then reads fail at once
+  bool silent_ MUSTER_GUARDED_BY(mutex_) = false;  // the last read got no answer in time
+  // One read tries whether the database answers again.
+  bool probed_ MUSTER_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace muster::pg

@@ -12,38 +12,38 @@ Watchdog::Watchdog() : thread_([this] { Run(); }) {}
 
 Watchdog::~Watchdog() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ends_ = true;
   }
-  changed_.notify_all();
+  changed_.NotifyAll();
   thread_.join();
 }
 
 void Watchdog::Stop(std::chrono::milliseconds grace) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (end_) return;
     end_ = Clock::now() + grace;
     stopped_ = true;
   }
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
 // Watches come and go with every commit, so the thread is woken only for a deadline that is earlier
 // than the one it sleeps until.
 void Watchdog::NoteDeadline(Clock::time_point deadline) {
-  if (deadline < wakes_at_) changed_.notify_all();
+  if (deadline < wakes_at_) changed_.NotifyAll();
 }
 
 // shutdown() instead of close(): the descriptor stays valid for the thread that waits on it.
 void Watchdog::Run() {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   while (!ends_) {
     const Clock::time_point now = Clock::now();
     wakes_at_ = Clock::time_point::max();
-    for (Watch* watch : watches_) {
+    for (const auto& [watch, deadline] : watches_) {
       if (watch->cut_) continue;
-      const Clock::time_point due = end_ ? std::min(watch->deadline_, *end_) : watch->deadline_;
+      const Clock::time_point due = end_ ? std::min(deadline, *end_) : deadline;
       if (due <= now) {
         watch->cut_ = true;
         shutdown(watch->fd_, SHUT_RDWR);
@@ -52,29 +52,28 @@ void Watchdog::Run() {
       }
     }
     if (wakes_at_ == Clock::time_point::max()) {
-      changed_.wait(lock);
+      changed_.Wait(mutex_);
     } else {
-      changed_.wait_until(lock, wakes_at_);
+      changed_.WaitUntil(mutex_, wakes_at_);
     }
   }
 }
 
 Watchdog::Watch::Watch(Watchdog& dog, int fd, std::chrono::milliseconds within)
-    : dog_(dog), fd_(fd), deadline_(Clock::now() + within) {
-  const std::lock_guard lock(dog_.mutex_);
-  dog_.watches_.insert(this);
-  dog_.NoteDeadline(dog_.end_ ? std::min(deadline_, *dog_.end_) : deadline_);
+    : dog_(dog), fd_(fd) {
+  Extend(within);
 }
 
 Watchdog::Watch::~Watch() {
-  const std::lock_guard lock(dog_.mutex_);
+  const MutexLock lock(dog_.mutex_);
   dog_.watches_.erase(this);
 }
 
 void Watchdog::Watch::Extend(std::chrono::milliseconds within) {
-  const std::lock_guard lock(dog_.mutex_);
-  deadline_ = Clock::now() + within;
-  dog_.NoteDeadline(dog_.end_ ? std::min(deadline_, *dog_.end_) : deadline_);
+  const MutexLock lock(dog_.mutex_);
+  const Clock::time_point deadline = Clock::now() + within;
+  dog_.watches_[this] = deadline;
+  dog_.NoteDeadline(dog_.end_ ? std::min(deadline, *dog_.end_) : deadline);
 }
 
 }  // namespace muster::pg

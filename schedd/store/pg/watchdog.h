@@ -7,11 +7,11 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
-#include <mutex>
 #include <optional>
 #include <thread>
-#include <unordered_set>
+#include <unordered_map>
+
+#include "schedd/base/mutex.h"
 
 namespace muster::pg {
 
@@ -43,21 +43,22 @@ class Watchdog {
     friend class Watchdog;
     Watchdog& dog_;
     const int fd_;
-    Clock::time_point deadline_;  // guarded by the dog's mutex
     std::atomic<bool> cut_{false};
   };
 
  private:
   void Run();
-  void NoteDeadline(Clock::time_point deadline);
+  void NoteDeadline(Clock::time_point deadline) MUSTER_REQUIRES(mutex_);
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::unordered_set<Watch*> watches_;
-  Clock::time_point wakes_at_ = Clock::time_point::max();
-  std::optional<Clock::time_point> end_;  // set by Stop: no deadline is later
+  Mutex mutex_;
+  CondVar changed_;
+  // With their deadlines.
+  std::unordered_map<Watch*, Clock::time_point> watches_ MUSTER_GUARDED_BY(mutex_);
+  Clock::time_point wakes_at_ MUSTER_GUARDED_BY(mutex_) = Clock::time_point::max();
+  // Set by Stop: no deadline is later.
+  std::optional<Clock::time_point> end_ MUSTER_GUARDED_BY(mutex_);
   std::atomic<bool> stopped_{false};
-  bool ends_ = false;  // the thread is to end
+  bool ends_ MUSTER_GUARDED_BY(mutex_) = false;  // the thread is to end
   std::thread thread_;
 };
 

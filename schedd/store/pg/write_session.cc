@@ -22,13 +22,12 @@
 
 #include <algorithm>
 #include <charconv>
-#include <condition_variable>
 #include <cstring>
 #include <iterator>
-#include <mutex>
 #include <set>
 #include <utility>
 
+#include "schedd/base/mutex.h"
 #include "schedd/store/new_job.h"
 #include "schedd/store/pg/statements.h"
 #include "schedd/telemetry/log.h"
@@ -42,14 +41,6 @@ std::vector<const NewJob*> JobsOf(std::span<const WriteUnit> units) {
     if (unit.job != nullptr) jobs.push_back(unit.job);
   }
   return jobs;
-}
-
-// Sleeps for `ms`, less if a stop is requested.
-void Pause(std::int64_t ms, const std::stop_token& stop) {
-  std::mutex mutex;
-  std::condition_variable_any woken;
-  std::unique_lock lock(mutex);
-  woken.wait_for(lock, stop, std::chrono::milliseconds(ms), [] { return false; });
 }
 
 const Error kLostLead = Aborted("this daemon lost its lead with its database session");
@@ -348,7 +339,7 @@ void WriteSession::Resolve(std::span<Group> groups, const std::stop_token& stop)
     }
     if (failure.kind == FailureKind::kNone) return;
     if (Clock::now() >= until || stop.stop_requested() || watchdog_.stopped()) break;
-    Pause(pause, stop);
+    SleepFor(stop, std::chrono::milliseconds(pause));
     pause = std::min<std::int64_t>(pause * 2, 500);
   }
   Log(LogLevel::kError, "store", "commit_outcome_unknown", {{"epoch", epoch.value}});
