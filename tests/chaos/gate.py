@@ -186,14 +186,19 @@ class CutAnswer(Mode):
             raise Cut()
 
 
+# A client of PostgreSQL asks first whether the server speaks TLS or GSSAPI; the answer is one byte and no message.
+ENCRYPTION_ASKED = (struct.pack(">II", 8, 80877103), struct.pack(">II", 8, 80877104))
+
+
 class Frames:
-    """Where messages of PostgreSQL begin in what a server sends."""
+    """Where messages of PostgreSQL begin in what a server sends. `bare`: single bytes that come before the next message."""
 
     def __init__(self):
-        self.left, self.header = 0, b""
+        self.left, self.header, self.bare = 0, b"", 0
 
     def feed(self, data):
-        starts, at = [], 0
+        starts, at = [], min(self.bare, len(data))
+        self.bare -= at
         while at < len(data):
             if self.left:
                 step = min(self.left, len(data) - at)
@@ -216,7 +221,6 @@ class Link:
     def __init__(self, inside, outside):
         self.inside, self.outside, self.frames = inside, outside, Frames()
         self.doomed = self.damaged = False
-        self.tls_asked = False
 
     def close(self, hard=False):
         for one in (self.inside, self.outside):
@@ -315,6 +319,8 @@ class Gate:
                 data = source.recv(65536)
                 if not data:
                     break
+                if not down and data in ENCRYPTION_ASKED:
+                    link.frames.bare += 1
                 mode = self.mode
                 link.damaged = link.damaged or mode.damages
                 if not isinstance(mode, Garble) and down:

@@ -3,8 +3,9 @@ Retry-After, nothing is admitted, and when there is room again everything goes o
 
     r06.py [--short] [--seed N] [--seconds N]
 
-The disk is a small tmpfs, in a mount namespace of its own if this is not root. A PostgreSQL that ends by itself because of its full log is started again as
+The disks are small tmpfs, in a mount namespace of their own. A PostgreSQL that ends by itself because of its full log is started again as
 a service manager would. Exit 1 for a wrong outcome; times are told only."""
+import ctypes
 import os
 import signal
 import socket
@@ -23,10 +24,18 @@ COMMENT = "x" * 1000
 PROTOCOL = 196608
 
 
-def namespaced():
-    """Runs this program again where it may mount, unless it already may."""
-    if os.geteuid() != 0 and "MUSTER_MOUNTS" not in os.environ:
-        os.execvpe("unshare", ["unshare", "-rm", sys.executable, *sys.argv], dict(os.environ, MUSTER_MOUNTS="1"))
+def with_own_mounts():
+    """Runs this program again in a mount namespace of its own, where what it mounts ends with it, also if it is killed."""
+    if "MUSTER_OWN_MOUNTS" not in os.environ:
+        rights = [] if os.geteuid() == 0 else ["--user", "--map-current-user", "--keep-caps"]
+        os.execvpe("unshare", ["unshare", "--mount", *rights, sys.executable, *sys.argv], dict(os.environ, MUSTER_OWN_MOUNTS="1"))
+
+
+def mount_tmpfs(place, words):
+    """mount(8) does this for root only, whatever the namespace allows."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.mount(b"none", place.encode(), b"tmpfs", 0, words.encode()) != 0:
+        raise OSError(ctypes.get_errno(), f"mount {place}: {os.strerror(ctypes.get_errno())}")
 
 
 class SmallDisk:
@@ -40,7 +49,7 @@ class SmallDisk:
         owner = os.stat(self.path)
         os.rename(self.path, self.away)
         os.mkdir(self.path)
-        subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size_mib}m,mode=0700,uid={owner.st_uid},gid={owner.st_gid}", "none", self.path], check=True)
+        mount_tmpfs(self.path, f"size={size_mib}m,mode=0700,uid={owner.st_uid},gid={owner.st_gid}")
         subprocess.run(["cp", "-a", self.away + "/.", self.path], check=True)
         database.start()
 
@@ -56,7 +65,7 @@ class SmallDisk:
         os.remove(os.path.join(self.path, "ballast"))
 
     def close(self):
-        subprocess.run(["umount", "-l", self.path], check=False)
+        ctypes.CDLL(None).umount2(self.path.encode(), 2)  # MNT_DETACH
 
 
 class Crowd:
@@ -160,8 +169,8 @@ class Trial:
 
 
 def main():
+    with_own_mounts()
     chosen = options(__doc__.split("\n", maxsplit=1)[0], seconds=(20.0, 1.0))
-    namespaced()
     trial = Trial(chosen.seconds)
     try:
         told = trial.run()

@@ -203,6 +203,10 @@ class Gates(unittest.TestCase):
         frames = Frames()
         self.assertEqual(frames.feed(b"D\0\0"), [0])
         self.assertEqual(frames.feed(b"\0\5xC\0\0\0\4Z"), [3, 8])
+        frames = Frames()
+        frames.bare = 1
+        self.assertEqual(frames.feed(b"N"), [])
+        self.assertEqual(frames.feed(b"R\0\0\0\4"), [0])
 
 
 if __name__ == "__main__":
