@@ -234,6 +234,8 @@ class Link:
 
 
 class Gate:
+    """target: the server's port on loopback, or a function that tells it for each new connection."""
+
     def __init__(self, target):
         self.target, self.mode, self.ends = target, Mode(), False
         self.links, self.lock = set(), threading.Lock()
@@ -285,7 +287,7 @@ class Gate:
         while not self.mode.reads(False) and not self.ends:
             time.sleep(0.02)
         try:
-            outside = socket.create_connection(("127.0.0.1", self.target), timeout=30)
+            outside = socket.create_connection(("127.0.0.1", self.target() if callable(self.target) else self.target), timeout=30)
         except OSError:
             inside.close()
             return

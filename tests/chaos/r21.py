@@ -1,4 +1,5 @@
-"""R21: clients submit, hold, release, update, cancel, read and list the same jobs while the daemon is killed and its database connections are cut.
+"""R21: clients submit, hold, release, update, cancel, read and list the same jobs while the daemon is killed, and its connections to the database and to
+the clients are cut.
 Every job's history must be linearizable (job_model.py), and every list a picture of one moment (snapshots.py). Outcomes that are not known stay open.
 
     r21.py [--short] [--seed N] [--histories N] [--seconds N] [--keep DIR]
@@ -181,21 +182,23 @@ class RowWriter:
         return None
 
 
-def one_history(daemon, gate, prefix, seconds, chance):
+def one_history(daemon, gate, front, front, prefix, seconds, chance):
+    """gate: before the database; front: before the daemon."""
     history, ends = History(prefix), threading.Event()
-    workers = [Client(number, daemon, history, random.Random(chance.getrandbits(64))) for number in range(CLIENTS)] + [RowWriter(daemon, history)]
+    workers = [Client(number, front, history, random.Random(chance.getrandbits(64))) for number in range(CLIENTS)] + [RowWriter(front, history)]
     threads = [threading.Thread(target=worker.run, args=(ends,)) for worker in workers]
     for thread in threads:
         thread.start()
     until = time.monotonic() + seconds
     faults = 0
     while time.monotonic() < until:
-        time.sleep(min(seconds / 4, 2.0) * (0.5 + chance.random()))
-        if faults % 2 == 0:
-            gate.cut(hard=chance.random() < 0.5)
-        else:
+        time.sleep(min(seconds / 5, 2.0) * (0.5 + chance.random()))
+        fault = (gate, daemon, front)[faults % 3]
+        if fault is daemon:
             daemon.kill()
             daemon.start()
+        else:
+            fault.cut(hard=chance.random() < 0.5)
         faults += 1
     ends.set()
     for thread in threads:
@@ -231,11 +234,12 @@ def main():
     database = Database()
     gate = Gate(database.port)
     daemon = Daemon(f"postgresql://muster@127.0.0.1:{gate.port}/muster")
+    front = Gate(lambda: daemon.port)
     wrong, bad, count, unknown, lists, jobs, faults = [], 0, 0, 0, 0, 0, 0
     try:
         daemon.start().apply()
         for number in range(chosen.histories):
-            history, done = one_history(daemon, gate, f"h{number}", chosen.seconds, chance)
+            history, done = one_history(daemon, gate, front, f"h{number}", chosen.seconds, chance)
             faults += done
             found = judge(history, chosen.keep)
             told = accepts(database.sql, {key: [job] for key, job in history.ids.items()})
@@ -255,6 +259,7 @@ def main():
         wrong += settle(daemon, database.sql)
     finally:
         gate.close()
+        front.close()
         daemon.discard()
         database.close()
     for sentence in wrong:
