@@ -11,7 +11,7 @@ DONE, REFUSED = "done", "refused"
 
 
 class JobModel:
-    """`inert`: no member can hold the job, so it never begins by itself."""
+    """`inert`: nothing admits the job, so it never begins by itself."""
 
     READS = {"get", "list"}
     start = (ABSENT, "")

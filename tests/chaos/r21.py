@@ -14,7 +14,7 @@ import threading
 import time
 
 from gate import Gate
-from ground import Daemon, Database, conclude, options
+from ground import WIDE_QUEUES, Daemon, Database, conclude, options
 from job_model import DONE, REFUSED, JobModel
 from linear import OPEN, Operation, TooMuch, linearizable
 from load import Caller, script
@@ -25,7 +25,24 @@ CLIENTS = 8
 ROW = 4  # jobs that one writer numbers in turn
 # Jobs that are worked on at a time: few, so that clients meet.
 AT_ONCE = 5
-INERT_CPUS = 100  # more than the member has
+# A ClusterQueue that is stopped: jobs of its LocalQueue wait for ever.
+INERT = "inert"
+INERT_QUEUE = f"""
+---
+apiVersion: kueue.x-k8s.io/v1beta1
+kind: ClusterQueue
+metadata: {{name: {INERT}}}
+spec:
+  namespaceSelector: {{}}
+  stopPolicy: Hold
+  resourceGroups:
+  - {{coveredResources: [cpu], flavors: [{{name: standard, resources: [{{name: cpu, nominalQuota: 64}}]}}]}}
+---
+apiVersion: kueue.x-k8s.io/v1beta1
+kind: LocalQueue
+metadata: {{name: {INERT}, namespace: default}}
+spec: {{clusterQueue: {INERT}}}
+"""
 
 
 class History:
@@ -51,7 +68,7 @@ class History:
 class Client:
     """Does random things to random jobs of the few that are worked on."""
 
-    VERBS = ("get", "get", "list", "hold", "release", "update", "update", "cancel", "new", "again")
+    VERBS = ("get",) * 8 + ("list",) * 4 + ("hold",) * 4 + ("release",) * 4 + ("update",) * 6 + ("again",) * 2 + ("cancel", "new")
 
     def __init__(self, number, daemon, history, chance):
         self.number, self.history, self.chance = number, history, chance
@@ -72,8 +89,6 @@ class Client:
                 self.list()
             else:
                 key = self.chance.choice(known)
-                if verb == "cancel" and self.chance.random() < 0.6:
-                    continue
                 getattr(self, verb)(key, self.history.ids[key])
         self.caller.close()
 
@@ -98,7 +113,7 @@ class Client:
         return status, outcome
 
     def submit(self, key, ends):
-        body = self.requests.setdefault(key, script(key, cpus=INERT_CPUS if self.history.inert[key] else 2, comment="new",
+        body = self.requests.setdefault(key, script(key, comment="new", queue=INERT if self.history.inert[key] else "default",
                                                     hold=self.chance.random() < 0.3))
 
         def judge(status, told):
@@ -167,7 +182,7 @@ class RowWriter:
         ids = []
         for i in range(ROW):
             name = f"{self.history.prefix}-row-{i}"
-            ids.append(json.loads(self.until("POST", "/v1/namespaces/default/jobs", script(name, cpus=INERT_CPUS, comment="0"), 201, name, threading.Event()))["id"])
+            ids.append(json.loads(self.until("POST", "/v1/namespaces/default/jobs", script(name, queue=INERT, comment="0"), 201, name, threading.Event()))["id"])
         for number in range(1, 1_000_000):
             for job in ids:
                 if self.until("POST", f"/v1/jobs/{job}:update", {"comment": str(number)}, 200, "", ends) is None:
@@ -182,7 +197,7 @@ class RowWriter:
         return None
 
 
-def one_history(daemon, gate, front, front, prefix, seconds, chance):
+def one_history(daemon, gate, front, prefix, seconds, chance):
     """gate: before the database; front: before the daemon."""
     history, ends = History(prefix), threading.Event()
     workers = [Client(number, front, history, random.Random(chance.getrandbits(64))) for number in range(CLIENTS)] + [RowWriter(front, history)]
@@ -237,7 +252,7 @@ def main():
     front = Gate(lambda: daemon.port)
     wrong, bad, count, unknown, lists, jobs, faults = [], 0, 0, 0, 0, 0, 0
     try:
-        daemon.start().apply()
+        daemon.start().apply(WIDE_QUEUES + INERT_QUEUE)
         for number in range(chosen.histories):
             history, done = one_history(daemon, gate, front, f"h{number}", chosen.seconds, chance)
             faults += done
