@@ -37,7 +37,7 @@ def reach(model, states):
     return frozenset(found)
 
 
-def linearizable(operations, model, most=2_000_000):
+def linearizable(operations, model, most=300_000):
     """True if some order of the operations, each between its call and its return, is one that the model allows.
 
     Instead of one state the search carries the set of states that are possible, so silent steps cost no branches."""

@@ -109,6 +109,8 @@ class Client:
         except (ValueError, KeyError) as wrong:
             self.history.strange.append((name, status, text[:300], wrong))
             return status, None
+        if outcome == REFUSED:
+            detail = {**detail, "said": json.loads(text)["detail"]}
         self.history.add(key, Operation(name, outcome, called, returned, detail))
         return status, outcome
 

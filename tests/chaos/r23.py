@@ -15,12 +15,12 @@ import time
 from ground import Daemon, Database, conclude, options, share
 from verdict import accepts, settle
 
-# 32 jobs of two CPUs at once, each for 100 ms: what the member can run in a second.
-MEMBER = "sim,cpu=64,memory=640Gi,run-time-ms=100"
-SUSTAINABLE = 320
-QUEUE = 4000  # jobs that the user may have waiting
+# 32 jobs of two CPUs at once, each for 200 ms: what the member can run in a second.
+MEMBER = "sim,cpu=64,memory=640Gi,run-time-ms=200"
+SUSTAINABLE = 160
+QUEUE = 2000  # jobs that the user may have waiting
 CLIENTS = 4
-WINDOW = 16  # requests of one connection that are under way
+WINDOW = 200  # requests of one connection that are under way
 
 
 class Pipeline:
@@ -35,7 +35,7 @@ class Pipeline:
 
     def _request(self, key):
         body = json.dumps({"script": "#!/bin/sh\n#SBATCH -c 2\ntrue\n", "name": key, "workDir": "/tmp"})
-        return (f"POST /v1/namespaces/default/jobs HTTP/1.1\r\nHost: muster\r\nContent-Type: application/json\r\nIdempotency-Key: {key}\r\n"
+        return (f"POST /v1/namespaces/default/jobs HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nIdempotency-Key: {key}\r\n"
                 f"Content-Length: {len(body)}\r\n\r\n{body}").encode()
 
     def _run(self):
