@@ -7,7 +7,7 @@ ABSENT, HELD, PENDING, ACTIVE, STOPPING, ENDED, CANCELLED = "absent", "Held", "P
 SHOWN = {"Held": {HELD}, "Pending": {PENDING}, "Admitted": {ACTIVE, STOPPING}, "Running": {ACTIVE, STOPPING}, "Succeeded": {ENDED}, "Failed": {ENDED},
          "Cancelled": {CANCELLED}}
 TERMINAL = {ENDED, CANCELLED}
-DONE, REFUSED = "done", "refused"
+DONE, REFUSED, CONFLICT = "done", "refused", "conflict"
 
 
 class JobModel:
@@ -18,6 +18,15 @@ class JobModel:
 
     def __init__(self, inert):
         self.inert = inert
+
+    def pure(self, operation):
+        return operation.name in self.READS or operation.outcome in (REFUSED, CONFLICT)
+
+    def shows(self, operation):
+        return {operation.outcome[1]} if operation.name in self.READS and operation.outcome else set()
+
+    def writes(self, operation):
+        return {operation.detail["comment"]} if operation.name == "update" else set()
 
     def silent(self, state):
         phase, comment = state
@@ -73,6 +82,6 @@ class JobModel:
 
     def _update(self, state, operation):
         # It is made on the record that was read, and refused if that has changed meanwhile.
-        if operation.outcome == "conflict":
+        if operation.outcome == CONFLICT:
             return [state]
         return self._change(state, operation, {HELD, PENDING, ACTIVE, STOPPING}, lambda phase, comment: (phase, operation.detail["comment"]))

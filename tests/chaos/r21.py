@@ -15,7 +15,7 @@ import time
 
 from gate import Gate
 from ground import WIDE_QUEUES, Daemon, Database, conclude, options
-from job_model import DONE, REFUSED, JobModel
+from job_model import CONFLICT, DONE, REFUSED, JobModel
 from linear import OPEN, Operation, TooMuch, linearizable
 from load import Caller, script
 from snapshots import torn
@@ -140,7 +140,7 @@ class Client:
             if status in (200, 202):
                 return DONE
             if status == 409:
-                return "conflict" if verb == "update" and told["type"].endswith(":aborted") else REFUSED
+                return CONFLICT if verb == "update" and told["type"].endswith(":aborted") else REFUSED
             raise ValueError("neither done nor refused")
         path = f"/v1/jobs/{job}" if verb == "cancel" else f"/v1/jobs/{job}:{verb}"
         self.ask(key, verb, "DELETE" if verb == "cancel" else "POST", path, detail or None, None, judge, **detail)

@@ -79,6 +79,17 @@ class Histories(unittest.TestCase):
     def test_a_repeated_key_makes_no_second_job(self):
         self.legal(op("hold", DONE, 2, 3), op("submit", 7, 4, 5), op("get", ("Held", ""), 6, 7))
 
+    def test_open_operations_that_are_alike_cost_no_branches(self):
+        lost = [op(name, None, 2 + i / 100) for i in range(30) for name in ("hold", "release")]
+        reads = [op("get", ("Held" if i % 3 else "Pending", ""), 10 + i, 10.9 + i) for i in range(30)]
+        self.legal(*lost, *reads)
+        self.illegal(*lost, *reads, op("get", ("Cancelled", ""), 50, 51))
+
+    def test_a_lost_write_that_is_seen_late_counts(self):
+        unseen = [op("update", None, 2, comment=str(i)) for i in range(20)]
+        self.legal(*unseen, op("get", ("Pending", ""), 4, 5), op("get", ("Pending", "7"), 6, 7))
+        self.illegal(*unseen, op("get", ("Pending", "7"), 4, 5), op("get", ("Pending", ""), 6, 7))
+
     def test_long_histories_are_judged_quickly(self):
         reads = [op("get", ("Pending", ""), 2 + i, 2.9 + i) for i in range(300)]
         overlapping = [op("update", DONE, 400 + i / 10, 402 + i / 10, comment=str(i)) for i in range(12)]
