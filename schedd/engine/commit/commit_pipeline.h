@@ -48,8 +48,9 @@ class CommitPipeline {
   /// Calls `waiter` when the open transaction is durable and published, or with the error if it is
   /// lost.
   void AnswerAfterCommit(Waiter waiter) { tx_.waiters.push_back(std::move(waiter)); }
-  /// Answers a command about one object: after the open transaction is durable if `outcome` has a
-  /// value, after the next publication if it is an error.
+  /// Answers a command about one object when all that was decided before is durable: a refusal
+  /// ("has already ended") rests on it as much as a success does. If it is lost, that is the
+  /// answer.
   template <class T>
   void AnswerOutcome(Callback<T> done, const Result<T>& outcome);
   /// Orders a complete list of the objects on this member cluster.
@@ -188,13 +189,14 @@ class CommitPipeline {
 
 template <class T>
 void CommitPipeline::AnswerOutcome(Callback<T> done, const Result<T>& outcome) {
-  if (!outcome.ok())
+  // With nothing under way a refusal changes nothing, not even the view.
+  if (!outcome.ok() && Settled())
     return Answer([done = std::move(done), error = outcome.error()] { done(error); });
-  AnswerAfterCommit([done = std::move(done), value = *outcome](const Error* error) {
-    if (error != nullptr) {
-      done(*error);
+  AnswerAfterCommit([done = std::move(done), outcome](const Error* lost) {
+    if (lost != nullptr) {
+      done(*lost);
     } else {
-      done(value);
+      done(outcome);
     }
   });
 }

@@ -278,6 +278,44 @@ TEST(StoreFault, AnAdmissionIsLostWithTheEndThatMadeRoomForIt) {
   EXPECT_EQ(world.UsedCpu(), 1000);
 }
 
+// Cancels job 2 twice, so that the second cancel is refused because of the first one.
+struct TwoCancels {
+  TwoCancels() {
+    for (auto* answer : {&first, &second}) {
+      both.world.engine->Post(JobCommand{
+          {"alice", "test"}, JobVerb::kCancel, JobId{2}, [answer](Result<JobPtr> result) {
+            *answer = std::move(result);
+          }});
+    }
+    both.world.Settle();
+  }
+  OneCpuWorld both;
+  std::optional<Result<JobPtr>> first, second;
+};
+
+TEST(StoreFault, ARefusalIsToldWhenWhatItRestsOnIsDurable) {
+  TwoCancels cancels;
+  EngineWorld& world = cancels.both.world;
+  ASSERT_EQ(world.store.waiting(), 1U);
+  EXPECT_EQ(world.StateOf(JobId{2}), JobState::kPending);
+  EXPECT_FALSE(cancels.first.has_value());
+  EXPECT_FALSE(cancels.second.has_value()) << "a crash would leave a job that has not ended";
+  cancels.both.Drain();
+  ASSERT_TRUE(cancels.first.has_value() && cancels.second.has_value());
+  EXPECT_TRUE(cancels.first->ok());
+  EXPECT_EQ(cancels.second->error().code, Code::kFailedPrecondition);
+  EXPECT_EQ(world.StateOf(JobId{2}), JobState::kCancelled);
+}
+
+TEST(StoreFault, ARefusalIsLostWithTheWriteThatItRestsOn) {
+  TwoCancels cancels;
+  cancels.both.world.store.InjectFault(1, StoreFault::kUnavailable);
+  cancels.both.Drain();
+  ASSERT_TRUE(cancels.first.has_value() && cancels.second.has_value());
+  EXPECT_EQ(cancels.first->error().code, Code::kUnavailable);
+  EXPECT_EQ(cancels.second->error().code, Code::kUnavailable) << "the job has not ended";
+}
+
 TEST(StoreFault, NoOrderLeavesBeforeItsCommit) {
   EngineWorld world(1, {}, {.manual = true});
   world.engine->Post(

@@ -1,0 +1,87 @@
+"""What one job does, as its users see it: the model for linear.py. A state is (phase, comment).
+
+The phases are those of docs/guide/jobs.md, but Admitted and Running are one here, Active: which of both a job is in, its member decides. A cancelled
+job that had begun is Stopping until its member has ended it."""
+
+ABSENT, HELD, PENDING, ACTIVE, STOPPING, ENDED, CANCELLED = "absent", "Held", "Pending", "Active", "Stopping", "Ended", "Cancelled"
+SHOWN = {"Held": {HELD}, "Pending": {PENDING}, "Admitted": {ACTIVE, STOPPING}, "Running": {ACTIVE, STOPPING}, "Succeeded": {ENDED}, "Failed": {ENDED},
+         "Cancelled": {CANCELLED}}
+TERMINAL = {ENDED, CANCELLED}
+DONE, REFUSED, CONFLICT = "done", "refused", "conflict"
+
+
+class JobModel:
+    """`inert`: nothing admits the job, so it never begins by itself."""
+
+    READS = {"get", "list"}
+    start = (ABSENT, "")
+
+    def __init__(self, inert):
+        self.inert = inert
+
+    def pure(self, operation):
+        return operation.name in self.READS or operation.outcome in (REFUSED, CONFLICT)
+
+    def shows(self, operation):
+        return {operation.outcome[1]} if operation.name in self.READS and operation.outcome else set()
+
+    def writes(self, operation):
+        return {operation.detail["comment"]} if operation.name == "update" else set()
+
+    def silent(self, state):
+        phase, comment = state
+        if phase == STOPPING:
+            return [(CANCELLED, comment), (ENDED, comment)]
+        if self.inert:
+            return []
+        if phase == PENDING:
+            return [(ACTIVE, comment)]
+        if phase == ACTIVE:  # also back into its queue, when its member has lost it
+            return [(ENDED, comment), (PENDING, comment)]
+        return []
+
+    def step(self, state, operation):
+        return getattr(self, "_" + operation.name)(state, operation)
+
+    def _submit(self, state, operation):
+        """Under a key: the second one finds the job of the first one."""
+        phase, comment = state
+        if phase != ABSENT:
+            return [(phase, comment)]
+        return [(HELD if operation.detail.get("hold") else PENDING, operation.detail.get("comment", ""))]
+
+    def _get(self, state, operation):
+        phase, comment = state
+        if operation.outcome is None:  # there is no such job
+            return [state] if phase == ABSENT else []
+        shown, said = operation.outcome
+        return [state] if phase in SHOWN[shown] and comment == said else []
+
+    _list = _get
+
+    def _change(self, state, operation, allowed, after):
+        """A change that is refused has changed nothing, and is refused only where it is not allowed. Of one without an answer both may be true."""
+        phase, comment = state
+        if phase == ABSENT:
+            return []
+        if operation.outcome == REFUSED:
+            return [] if phase in allowed else [state]
+        if phase not in allowed:
+            return [] if operation.outcome == DONE else [state]
+        return [after(phase, comment)]
+
+    def _hold(self, state, operation):
+        return self._change(state, operation, {HELD, PENDING}, lambda phase, comment: (HELD, comment))
+
+    def _release(self, state, operation):
+        return self._change(state, operation, {HELD, PENDING}, lambda phase, comment: (PENDING, comment))
+
+    def _cancel(self, state, operation):
+        return self._change(state, operation, {HELD, PENDING, ACTIVE, STOPPING},
+                            lambda phase, comment: (STOPPING if phase in (ACTIVE, STOPPING) else CANCELLED, comment))
+
+    def _update(self, state, operation):
+        # It is made on the record that was read, and refused if that has changed meanwhile.
+        if operation.outcome == CONFLICT:
+            return [state]
+        return self._change(state, operation, {HELD, PENDING, ACTIVE, STOPPING}, lambda phase, comment: (phase, operation.detail["comment"]))
