@@ -60,6 +60,8 @@ class MemoryStore final : public Store {
   void FailReads(bool fail);
   /// Ends the leadership as a lost session would: writes fail with kAborted until Lead.
   void LoseLead();
+  /// From now on Load says that the database was made from a backup.
+  void MarkRestored(const RestoreMark& mark);
   /// Manual mode: carries out and answers the oldest waiting write; false if none waits.
   bool DrainOne();
   std::size_t waiting() const;
@@ -174,6 +176,7 @@ class MemoryStore final : public Store {
   Epoch epoch_;
   bool leading_ = false;
   bool away_ = false;
+  std::optional<RestoreMark> restore_;
   bool reads_fail_ = false;
   std::int64_t last_seq_ = 0;
   std::map<std::size_t, StoreFault> faults_;   // by the number of the write
