@@ -124,6 +124,21 @@ int CanI(Session& session, const CanIOptions& options);
 /// Which server, which way, who the caller is there, and why something is refused.
 int DoctorAuth(Session& session);
 
+/// Which database `musterd` looks at, in its own keys; "": as its environment and defaults say.
+struct DatabaseOptions {
+  std::string config, data_dir, postgres, postgres_owner;
+};
+struct DoctorOptions {
+  DatabaseOptions database;
+  std::string output;  // "" or json
+};
+/// What is off, and how to mend it: asked of the daemon about itself and its members, and of the
+/// database if one is named. 1: something is off; 3: neither could be asked.
+int Doctor(Session& session, const DoctorOptions& options);
+/// Both run `musterd` on the database and give its exit status. Restore needs an empty one.
+int Backup(const std::string& file, const DatabaseOptions& options);
+int Restore(const std::string& file, const DatabaseOptions& options);
+
 int ClusterList(Session& session, const std::string& output);
 int ClusterDescribe(Session& session, const std::string& name, const std::string& output);
 struct ClusterAddOptions {

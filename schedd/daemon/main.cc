@@ -1,4 +1,5 @@
-// musterd: reads the configuration, starts the daemon, waits for a signal, stops. SIGTERM and
+// musterd: reads the configuration, starts the daemon, waits for a signal, stops; or carries out
+// one of the commands of admin.h. SIGTERM and
 // SIGINT stop it; SIGHUP is ignored. A stop signal during the start gives the start up. systemd
 // gives a process ten seconds to stop, so both ways out have a limit after which the process leaves
 // with _exit: nothing durable depends on an orderly end.
@@ -15,6 +16,7 @@
 #include <thread>
 
 #include "schedd/credentials/private_memory.h"
+#include "schedd/daemon/admin.h"
 #include "schedd/daemon/command_line_secrets.h"
 #include "schedd/daemon/config.h"
 #include "schedd/daemon/wiring.h"
@@ -135,8 +137,9 @@ int main(int argc, char** argv) {
   muster::KeepMemoryPrivate();
   // Few threads allocate; more arenas would only keep freed memory.
   mallopt(M_ARENA_MAX, 2);
-  auto parsed = muster::ParseCommandLine(
-      argc, argv, [](const char* name) -> const char* { return std::getenv(name); });
+  const auto environment = [](const char* name) -> const char* { return std::getenv(name); };
+  if (const auto status = muster::RunAdminCommand(argc, argv, environment)) return *status;
+  auto parsed = muster::ParseCommandLine(argc, argv, environment);
   if (!parsed.ok()) {
     std::fprintf(stderr, "musterd: %s\n", parsed.error().detail.c_str());
     return 2;

@@ -130,7 +130,8 @@ bool Engine::Impl::Step(std::chrono::nanoseconds wait) {
 }
 
 // Step 3 above. No decisions while the daemon stops, nor before the members have listed their
-// objects after a recovery (rule D18). `worked`: the step has done something already.
+// objects after a recovery (rule D18), nor before the jobs of a restored database are held (rule
+// D25). `worked`: the step has done something already.
 bool Engine::Impl::StepReady(bool worked) {
   worked = FireTimers() || worked;
   worked = owners.retention.Adopt() || worked;
@@ -138,9 +139,10 @@ bool Engine::Impl::StepReady(bool worked) {
   worked = owners.partitions.Fire() || worked;
   worked = owners.dependencies.Fire() || worked;
   owners.submissions.Send();
+  worked = owners.restored.HoldSome() || worked;
   worked = owners.reports.TakeSome() || worked;
   owners.waiting.FlushReleased(owners.jobs.tree());
-  const bool may_decide = !stopping && !owners.reports.AwaitsLists();
+  const bool may_decide = !stopping && !owners.reports.AwaitsLists() && !owners.restored.Pending();
   worked = (may_decide && owners.decider.Cycle()) || worked;
   worked = worked || owners.decider.Sweep();
   if (owners.commits.MaySend()) {
@@ -188,7 +190,8 @@ Monotonic Engine::Impl::NextTimer() const {
   // not answer: try again after a second.
   offer(owners.checks.Pending(), context.clock.Now() + kNanosPerSecond);
   // While the open commit is full, the answer of the store or the end of a rest wakes the loop.
-  offer(owners.dependencies.Pending() && commits.Room() > 0, context.clock.Now());
+  const bool unfinished = owners.dependencies.Pending() || owners.restored.Pending();
+  offer(unfinished && commits.Room() > 0, context.clock.Now());
   return next;
 }
 

@@ -46,7 +46,8 @@ Owners::Owners(EngineContext& context_in)
       reports(context, commits, members, jobs, rows, attempts, stand_ins, orphans, held_ends),
       lost_members(context, commits, config, members, waiting, jobs, rows, attempts, machines,
                    held_ends),
-      leaving(context, config, members, jobs, rows, attempts, works, configuration) {
+      leaving(context, config, members, jobs, rows, attempts, works, configuration),
+      restored(commits, jobs, rows, attempts) {
   for (JobFollower* follower :
        std::initializer_list<JobFollower*>{&attempts, &alarms, &machines, &stand_ins, &tenants,
                                            &dependencies, &arrays, &array_tasks}) {

@@ -15,6 +15,7 @@
 #include "schedd/engine/members/leaving.h"
 #include "schedd/engine/members/lost_members.h"
 #include "schedd/engine/members/member_reports.h"
+#include "schedd/engine/members/restored_jobs.h"
 
 namespace muster {
 
@@ -63,6 +64,7 @@ struct Owners : DurableListener {
   MemberReports reports;
   LostMembers lost_members;
   Leaving leaving;
+  RestoredJobs restored;
 };
 
 }  // namespace muster

@@ -6,7 +6,9 @@
 // 3. Rebuild: each owner is reset to the state that its rows imply. The configuration comes first,
 //    because jobs are entered under it; rows of attempts come after the jobs.
 // 4. CorrectUsage: amounts are recomputed from the jobs and compared with the stored rows.
-// 5. Redrive: every attempt goes on from the state of its row (rule D18). An attempt in Intent is
+// 5. RestoredJobs: after a restore of the database, what has not changed since is kept from running
+//    again (rule D25).
+// 6. Redrive: every attempt goes on from the state of its row (rule D18). An attempt in Intent is
 //    ordered again; one that may run is looked for in the list of its member; one that was being
 //    removed is removed. Lists of all members are ordered in any case.
 //
@@ -153,6 +155,7 @@ bool Recovery::Try() {
   failures_ = 0;
   problem_.clear();
   owners_.commits.Resume();
+  owners_.restored.Begin();
   Redrive();
   Log(LogLevel::kInfo, "engine", "recovered",
       {{"epoch", lease->epoch.value},
@@ -184,7 +187,8 @@ void Recovery::Rebuild(StoredWorld loaded, WallTime since) {
   owners_.decider.Reset();
   CommittedState committed = ReadJobs(loaded);
   owners_.rows.Reset(std::move(loaded.dispatches));
-  owners_.orphans.Reset(std::move(loaded.set_aside));
+  owners_.orphans.Reset(std::move(loaded.set_aside), loaded.restore);
+  owners_.restored.Reset(loaded.restore);
   owners_.works.Reset(loaded.works, loaded.snapshots);
   committed.set_aside = std::make_shared<const SetAsideObjects>(owners_.orphans.set_aside());
   committed.works = std::make_shared<const WorkTable>(owners_.works.table());

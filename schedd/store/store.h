@@ -27,6 +27,7 @@
 #include "schedd/model/event.h"
 #include "schedd/model/job.h"
 #include "schedd/model/queues.h"
+#include "schedd/model/restore_mark.h"
 #include "schedd/model/set_aside.h"
 #include "schedd/model/work.h"
 #include "schedd/store/store_queries.h"
@@ -159,6 +160,8 @@ struct StoredWorld {
   std::vector<ArrayEnds> array_ends;
   JobId last_job_id;
   std::int64_t last_seq = 0;
+  /// Of the last time that the database was made from a backup; none if it never was.
+  std::optional<RestoreMark> restore;
 };
 
 class Store {

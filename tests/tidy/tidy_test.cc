@@ -105,6 +105,10 @@ const std::map<std::string, std::vector<std::string>>& Arrows() {
        {"schedd/base", "schedd/model", "schedd/telemetry", "schedd/store/store.h"}},
       {"schedd/store/memory",
        {"schedd/base", "schedd/model", "schedd/store/store.h", "schedd/store/new_job.h"}},
+      {"schedd/doctor",
+       {"schedd/base", "schedd/text", "schedd/model", "schedd/core", "schedd/store/store.h",
+        "schedd/store/pg/diagnosis.h", "schedd/store/pg/statements_doctor.h",
+        "schedd/engine/configure/configuration.h"}},
       {"schedd/dispatch/step", {"schedd/base", "schedd/model"}},
       {"schedd/world",
        {"schedd/base", "schedd/model", "schedd/core", "schedd/store/store.h",
@@ -436,6 +440,8 @@ TEST(Tidy, ProgramsAreStartedInListedFilesOnly) {
       {"clients/steps/srun/srun.cc", "muster-slurm, for srun outside a job"},
       {"schedd/daemon/mail_hook.cc", "the mail-program of the configuration"},
       {"schedd/store/pg/server_process.cc", "the private PostgreSQL"},
+      {"schedd/store/pg/client_tools.cc", "pg_dump, pg_restore and psql, for a backup or a restore"},
+      {"clients/cli/doctor.cc", "musterd, for what it does on its database"},
   };
   for (const auto& source : Sources()) {
     if (Below(source.path, "tests")) continue;

@@ -43,6 +43,7 @@ struct CommandLine {
   TokenOptions token;
   CanIOptions can_i;
   LoginOptions login;
+  DoctorOptions doctor;
   std::vector<std::string> jobs;
   std::string name, output, shell;
   bool once = false, client_only = false;
@@ -289,6 +290,28 @@ void AddSimulate(CLI::App& app, CommandLine& line) {
   });
 }
 
+// The keys by which `musterd` knows its database.
+void AddDatabaseKeys(CLI::App* command, DatabaseOptions* options) {
+  command->add_option("--config", options->config, "The daemon's configuration file");
+  command->add_option("--data-dir", options->data_dir, "The daemon's directory");
+  command->add_option("--postgres", options->postgres, "Address of the daemon's PostgreSQL");
+  command->add_option("--postgres-owner", options->postgres_owner, "The same as the owner");
+}
+
+// backup, restore.
+void AddBackups(CLI::App& app, CommandLine& line) {
+  auto* backup = app.add_subcommand("backup", "Write the database into a file; the daemon goes on");
+  backup->add_option("FILE", line.name, "Must not exist")->required();
+  AddDatabaseKeys(backup, &line.doctor.database);
+  backup->callback(
+      [&line] { line.run_alone = [&line] { return Backup(line.name, line.doctor.database); }; });
+  auto* restore = app.add_subcommand("restore", "Read a backup into an empty database");
+  restore->add_option("FILE", line.name, "Of muster backup")->required();
+  AddDatabaseKeys(restore, &line.doctor.database);
+  restore->callback(
+      [&line] { line.run_alone = [&line] { return Restore(line.name, line.doctor.database); }; });
+}
+
 // whoami, token, auth, doctor.
 void AddAccess(CLI::App& app, CommandLine& line) {
   auto* whoami = app.add_subcommand("whoami", "Who you are for the server, and by which method");
@@ -324,8 +347,13 @@ void AddAccess(CLI::App& app, CommandLine& line) {
   can_i->add_flag("--list", line.can_i.list, "All that you may do in the namespace");
   can_i->callback([&line] { line.run = [&line](Session& s) { return CanI(s, line.can_i); }; });
 
-  auto* doctor = app.add_subcommand("doctor", "Find out what is wrong");
-  doctor->require_subcommand(1);
+  auto* doctor = app.add_subcommand("doctor", "What is off, and how to mend it");
+  doctor->require_subcommand(0, 1);
+  AddDatabaseKeys(doctor, &line.doctor.database);
+  doctor->add_option("-o,--output", line.doctor.output, "json")->check(CLI::IsMember({"json"}));
+  // Before the callback of `auth`, which takes its place.
+  doctor->parse_complete_callback(
+      [&line] { line.run = [&line](Session& s) { return Doctor(s, line.doctor); }; });
   auto* doctor_auth = doctor->add_subcommand("auth", "Who you are and why something is refused");
   doctor_auth->callback([&line] { line.run = [](Session& s) { return DoctorAuth(s); }; });
 }
@@ -431,6 +459,7 @@ int Run(int argc, char** argv) {
   AddClusterCommands(app, line);
   AddSimulate(app, line);
   AddAccess(app, line);
+  AddBackups(app, line);
   AddLogin(app, line);
   AddOwnCommands(app, line);
   ShowGlobalOptions(&app);

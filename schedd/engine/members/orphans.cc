@@ -4,10 +4,11 @@
 // 1. Without our marks somebody else made it: set aside, never touched.
 // 2. With marks, but its attempt goes on with another object: it is a copy. Set aside, and looked
 //    at again with each list, because the attempt may be over by then.
-// 3. With a sequence, attempt or job that the database never gave out: the database is older than
-//    the member (a restored backup). Set aside as ahead; while a member has such an object nothing
-//    there is collected, and a waiting job of it is held. An administrator lets the collection go
-//    on (CollectCommand).
+// 3. With a sequence, attempt or job that the database never gave out, or gave out in a history
+// that
+//    a restore has lost: the database is older than the member (a restored backup). Set aside as
+//    ahead; while a member has such an object nothing there is collected, and a waiting job of it
+//    is held. An administrator lets the collection go on (CollectCommand).
 // 4. Of an attempt that is over: a stray. It is removed, by uid, once two lists at least
 //    EngineOptions::orphan_grace_ms apart have it; one list proves nothing, because it may be older
 //    than an end that was seen meanwhile. The second list is asked for as soon as the time is over.
@@ -43,7 +44,9 @@ bool IsOver(const DispatchRow& row) {
 
 }  // namespace
 
-void Orphans::Reset(std::vector<SetAsideObject> set_aside) {
+void Orphans::Reset(std::vector<SetAsideObject> set_aside,
+                    const std::optional<RestoreMark>& restore) {
+  restore_ = restore;
   strays_.clear();
   stray_lists_.clear();
   set_aside_.clear();
@@ -85,7 +88,7 @@ void Orphans::Note(const Observation& seen, const DispatchRow* row) {
   if (row != nullptr ? !IsOver(*row) : IsElsewhere(seen))
     return PutAside(seen, SetAsideReason::kCopy);
   if (!let_go) {
-    if (seen.sequence > commits_.last_seq()) return PutAside(seen, SetAsideReason::kAhead);
+    if (!IsGivenOut(seen.sequence)) return PutAhead(seen, JobOf(seen));
     if (row == nullptr && !IsOfKnownAttempt(seen)) return;
     if (IsQuarantined(seen.key.cluster) || !StrayLongEnough(seen)) return;
   }
@@ -94,20 +97,38 @@ void Orphans::Note(const Observation& seen, const DispatchRow* row) {
       {dispatch::Action::kRemove, seen.key, nullptr, seen.remote_uid, seen.object});
 }
 
+// True if the history that this database has gave the number out: it is not above the last one, and
+// not one of those that a restore has lost (rule D25).
+bool Orphans::IsGivenOut(std::int64_t sequence) const {
+  return sequence <= commits_.last_seq() && !(restore_ && restore_->IsLost(sequence));
+}
+
+// Null if the database has no such job, or does not answer.
+JobPtr Orphans::JobOf(const Observation& seen) {
+  const auto job = context_.store.FindJob(seen.key.job_uid);
+  if (!job.ok()) return nullptr;
+  const Result<JobPtr> loaded = commands_.FindOrLoad(*job);
+  return loaded.ok() ? *loaded : nullptr;
+}
+
+// `job`: the one that the object's labels name; null if the database has none of it.
+void Orphans::PutAhead(const Observation& seen, const JobPtr& job) {
+  PutAside(seen, SetAsideReason::kAhead);
+  if (job != nullptr && seen.key.attempt > job->attempt) HoldAhead(job, seen);
+}
+
 // True if the database gave the attempt out. False if it did not, and then the object is set aside
 // as ahead; or if the database does not answer, and then the next list asks again.
 bool Orphans::IsOfKnownAttempt(const Observation& seen) {
   const auto job = context_.store.FindJob(seen.key.job_uid);
   if (!job.ok()) {
-    if (job.error().code == Code::kNotFound) PutAside(seen, SetAsideReason::kAhead);
+    if (job.error().code == Code::kNotFound) PutAhead(seen, nullptr);
     return false;
   }
   const Result<JobPtr> loaded = commands_.FindOrLoad(*job);
   if (!loaded.ok()) return false;
-  const JobPtr& record = *loaded;
-  if (seen.key.attempt <= record->attempt) return true;
-  PutAside(seen, SetAsideReason::kAhead);
-  HoldAhead(record, seen);
+  if (seen.key.attempt <= (*loaded)->attempt) return true;
+  PutAhead(seen, *loaded);
   return false;
 }
 
@@ -209,10 +230,12 @@ void Orphans::Write(const SetAsideObject& object, bool remove) {
 }
 
 // The database says that the job waits, and a member has an attempt of it that the database does
-// not know. It must not run twice, so it is held until a user releases it.
+// not know. It must not run twice, so it is held until a user releases it; one that is held
+// already says so from now on.
 void Orphans::HoldAhead(const JobPtr& job, const Observation& seen) {
-  if (job->state != JobState::kPending) return;
-  changes::Draft held = changes::Held(*job);
+  if (job->state != JobState::kPending && job->state != JobState::kHeld) return;
+  changes::Draft held =
+      job->state == JobState::kPending ? changes::Held(*job) : std::make_shared<JobRecord>(*job);
   held->message = "Held: member cluster " + seen.key.cluster + " has attempt " +
                   std::to_string(seen.key.attempt) +
                   " of it, which the database does not know; release the job to run it again";

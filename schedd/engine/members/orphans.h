@@ -10,6 +10,7 @@
 #include <string>
 
 #include "schedd/engine/jobs/job_commands.h"
+#include "schedd/model/restore_mark.h"
 
 namespace muster {
 
@@ -26,8 +27,9 @@ class Orphans {
         attempts_(attempts),
         commands_(commands) {}
 
-  /// For a recovery: takes the set-aside objects as the store has them.
-  void Reset(std::vector<SetAsideObject> set_aside);
+  /// For a recovery: takes the set-aside objects as the store has them, and the mark of the last
+  /// restore, if there was one.
+  void Reset(std::vector<SetAsideObject> set_aside, const std::optional<RestoreMark>& restore);
   const SetAsideObjects& set_aside() const { return set_aside_; }
 
   /// A list has an object that is not the object of its row. `row`: the row of the attempt that its
@@ -52,12 +54,15 @@ class Orphans {
   std::optional<Monotonic> NextList() const;
 
  private:
+  bool IsGivenOut(std::int64_t sequence) const;
+  JobPtr JobOf(const Observation& seen);
   bool IsOfKnownAttempt(const Observation& seen);
   bool StrayLongEnough(const Observation& seen);
   bool IsElsewhere(const Observation& seen) const;
   bool IsQuarantined(const std::string& cluster) const;
   void PutAside(const Observation& seen, SetAsideReason reason);
   void Write(const SetAsideObject& object, bool remove);
+  void PutAhead(const Observation& seen, const JobPtr& job);
   void HoldAhead(const JobPtr& job, const Observation& seen);
 
   EngineContext& context_;
@@ -68,6 +73,7 @@ class Orphans {
   Attempts& attempts_;
   JobCommands& commands_;
   SetAsideObjects set_aside_;
+  std::optional<RestoreMark> restore_;
   /// When each stray was listed first, by (member, uid).
   std::map<std::pair<std::string, std::string>, Monotonic> strays_;
   /// When each member with strays is listed again.

@@ -56,6 +56,11 @@ Status MemoryStore::CheckReadable() const {
 
 // last_seq is the highest number that any stored row carries, so that the engine never gives an
 // event number twice.
+void MemoryStore::MarkRestored(const RestoreMark& mark) {
+  std::lock_guard lock(mutex_);
+  restore_ = mark;
+}
+
 Result<StoredWorld> MemoryStore::Load(Epoch epoch, WallTime finished_since) {
   MutexLock lock(mutex_);
   const Status readable = CheckReadable();
@@ -98,6 +103,8 @@ Result<StoredWorld> MemoryStore::Load(Epoch epoch, WallTime finished_since) {
   for (const auto& [key, snapshot] : tables_.snapshots) loaded.snapshots.push_back(snapshot);
   if (!tables_.events.empty())
     loaded.last_seq = std::max(loaded.last_seq, tables_.events.rbegin()->first);
+  loaded.restore = restore_;
+  if (restore_) loaded.last_seq = std::max(loaded.last_seq, restore_->seq_floor);
   return loaded;
 }
 

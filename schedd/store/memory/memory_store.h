@@ -60,6 +60,8 @@ class MemoryStore final : public Store {
   void FailReads(bool fail);
   /// Ends the leadership as a lost session would: writes fail with kAborted until Lead.
   void LoseLead();
+  /// From now on Load says that the database was made from a backup.
+  void MarkRestored(const RestoreMark& mark);
   /// Manual mode: carries out and answers the oldest waiting write; false if none waits.
   bool DrainOne();
   std::size_t waiting() const;
@@ -174,6 +176,7 @@ class MemoryStore final : public Store {
   Epoch epoch_ MUSTER_GUARDED_BY(mutex_);
   bool leading_ MUSTER_GUARDED_BY(mutex_) = false;
   bool away_ MUSTER_GUARDED_BY(mutex_) = false;
+  std::optional<RestoreMark> restore_ MUSTER_GUARDED_BY(mutex_);
   bool reads_fail_ MUSTER_GUARDED_BY(mutex_) = false;
   std::int64_t last_seq_ MUSTER_GUARDED_BY(mutex_) = 0;
   // By the number of the write.

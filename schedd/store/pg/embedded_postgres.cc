@@ -340,6 +340,12 @@ EmbeddedPostgres::EmbeddedPostgres(std::unique_ptr<Impl> impl) : impl_(std::move
 
 EmbeddedPostgres::~EmbeddedPostgres() { Stop(); }
 
+Result<std::string> EmbeddedPostgres::OwnerUrlBelow(const std::string& data_dir) {
+  const Result<ServerLayout> layout = pg::LayoutFor(data_dir);
+  if (!layout.ok()) return layout.error();
+  return UrlOf(*layout, "muster_owner", "muster");
+}
+
 const std::string& EmbeddedPostgres::owner_url() const { return impl_->owner_url; }
 const std::string& EmbeddedPostgres::daemon_url() const { return impl_->daemon_url; }
 const std::string& EmbeddedPostgres::home() const { return impl_->layout.home; }

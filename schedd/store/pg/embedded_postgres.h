@@ -28,6 +28,8 @@ class EmbeddedPostgres {
   /// fails with kCancelled.
   static Result<std::unique_ptr<EmbeddedPostgres>> Start(const std::string& data_dir,
                                                          std::stop_token stop = {});
+  /// The owner's URL of the server below `data_dir`, whether it runs or not.
+  static Result<std::string> OwnerUrlBelow(const std::string& data_dir);
   /// Calls Stop.
   ~EmbeddedPostgres();
   EmbeddedPostgres(const EmbeddedPostgres&) = delete;

@@ -6,6 +6,7 @@
 #include "schedd/store/pg/migrator.h"
 
 #include <chrono>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -14,6 +15,7 @@
 
 #include "schedd/store/pg/read_pool.h"
 #include "schedd/store/pg/statements_read.h"
+#include "schedd/store/pg/statements_restore.h"
 #include "schedd/telemetry/log.h"
 
 namespace muster::pg {
@@ -91,6 +93,35 @@ Status UpOne(pqxx::transaction_base& work, const std::vector<Migration>& migrati
   return Done{};
 }
 
+// Nobody may lead: the daemon would go on with statements that the schema no longer has.
+Status CheckNobodyLeads(pqxx::transaction_base& work) {
+  if (!work.exec1(sql::kHasLease)[0].as<bool>()) return Done{};
+  for (const pqxx::row& row : work.exec(sql::kLeaderNow)) {
+    return Error{Code::kFailedPrecondition, "the daemon on " + row[0].as<std::string>() +
+                                                " leads this database: stop it and its standbys"};
+  }
+  return Done{};
+}
+
+// One step back; `changed` says whether there was anything to take back.
+Status DownOne(pqxx::transaction_base& work, const std::vector<Migration>& migrations, int target,
+               bool alone, bool* changed) {
+  Status status = CheckHistory(work, migrations);
+  if (status.ok() && !alone) status = CheckNobodyLeads(work);
+  if (!status.ok()) return status;
+  const std::map<int, AppliedMigration> applied = Applied(work);
+  for (auto one = migrations.rbegin(); one != migrations.rend() && one->number > target; ++one) {
+    if (!applied.contains(one->number)) continue;
+    work.exec(one->down);
+    work.exec_params0(sql::kForgetMigration, one->number);
+    Log(LogLevel::kInfo, "store", "migration_taken_back",
+        {{"number", std::int64_t{one->number}}, {"name", std::string_view(one->name)}});
+    *changed = true;
+    break;
+  }
+  return Done{};
+}
+
 // False if another session holds the lock. The caller then begins a new transaction and asks again.
 bool TakeLock(pqxx::transaction_base& work) {
   try {
@@ -109,10 +140,10 @@ Error GivenUp() {
 constexpr std::chrono::seconds kAskWithin{10};     // each part except the migration itself
 constexpr std::chrono::seconds kCommitWithin{60};  // a synchronous standby replays the migration
 
-}  // namespace
+using Step = std::function<Status(pqxx::transaction_base&, bool* changed)>;
 
-Status MigrateUp(const std::string& url, const std::vector<Migration>& migrations,
-                 const std::stop_token& stop) {
+// Runs `step` in transactions of its own, under the lock, until it changes nothing.
+Status Repeat(const std::string& url, const std::stop_token& stop, const Step& step) {
   Watchdog watchdog;
   const std::stop_callback cut(stop, [&] { watchdog.Stop(std::chrono::milliseconds(1000)); });
   std::unique_ptr<pqxx::connection> connection;  // declared before `watch`, so it outlives it
@@ -135,7 +166,7 @@ Status MigrateUp(const std::string& url, const std::vector<Migration>& migration
       // make.
       if (work.exec1(sql::kNoMigrationTable)[0].as<bool>()) work.exec(sql::kMigrationTable);
       watch->Extend(std::chrono::milliseconds(limits::kMigrateWithinMs));
-      const Status status = UpOne(work, migrations, &changed);
+      const Status status = step(work, &changed);
       if (!status.ok()) return status;
       watch->Extend(kCommitWithin);
       work.commit();
@@ -146,6 +177,30 @@ Status MigrateUp(const std::string& url, const std::vector<Migration>& migration
     if (watch && watch->cut()) return Unavailable("the database does not answer");
     return ErrorOfException();
   }
+}
+
+}  // namespace
+
+Status MigrateUp(const std::string& url, const std::vector<Migration>& migrations,
+                 const std::stop_token& stop) {
+  return Repeat(url, stop, [&](pqxx::transaction_base& work, bool* changed) {
+    return UpOne(work, migrations, changed);
+  });
+}
+
+Status MigrateDown(const std::string& url, int target, bool alone,
+                   const std::vector<Migration>& migrations, int lowest) {
+  for (const Migration& one : migrations) {
+    if (target >= lowest || one.number != lowest) continue;
+    return Error{Code::kFailedPrecondition,
+                 "migration " + std::to_string(one.number) + " (" + one.name +
+                     ") is not taken back, because data would go with it: schema " +
+                     std::to_string(lowest) +
+                     " is the lowest. Restore a backup that was made before it"};
+  }
+  return Repeat(url, {}, [&](pqxx::transaction_base& work, bool* changed) {
+    return DownOne(work, migrations, target, alone, changed);
+  });
 }
 
 }  // namespace muster::pg

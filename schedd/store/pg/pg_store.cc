@@ -11,11 +11,13 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <set>
 #include <utility>
 
 #include "schedd/base/limits.h"
 #include "schedd/model/audit_chain.h"
+#include "schedd/store/pg/diagnosis.h"
 #include "schedd/store/pg/group_commit.h"
 #include "schedd/store/pg/job_rows.h"
 #include "schedd/store/pg/migrator.h"
@@ -183,6 +185,10 @@ Status LoadAll(pqxx::transaction_base& snapshot, Epoch epoch, WallTime finished_
   const pqxx::row numbers = snapshot.exec1(pg::sql::kLastNumbers);
   loaded->last_job_id.value = numbers[0].as<std::int64_t>();
   loaded->last_seq = numbers[1].as<std::int64_t>();
+  for (const pqxx::row& row : snapshot.exec(pg::sql::kLoadRestore)) {
+    loaded->restore = RestoreMark{WallTime{row[0].as<std::int64_t>()}, row[1].as<std::int64_t>(),
+                                  row[2].as<std::int64_t>()};
+  }
   pg::Interner interner;
   Status status = LoadPages(
       [&](std::int64_t after) {
@@ -428,6 +434,16 @@ Status PgStore::Ping() {
 }
 
 }  // namespace
+
+// Ended jobs are left out: no question of the doctor that needs the model is about them.
+Result<StoredWorld> pg::ReadWorld(const std::string& url) {
+  const Result<std::string> complete = pg::CompleteUrl(url);
+  if (!complete.ok()) return complete.error();
+  PgStoreOptions options;
+  options.url = *complete;
+  PgStore store(options);
+  return store.Load(Epoch{}, WallTime{std::numeric_limits<std::int64_t>::max()});
+}
 
 Result<std::unique_ptr<Store>> OpenPgStore(PgStoreOptions options) {
   const Result<std::string> url = pg::CompleteUrl(options.url);

@@ -43,32 +43,6 @@ std::string ReadFile(const std::string& path) {
   return text.str();
 }
 
-// "postgres (PostgreSQL) 15.18 (Debian ...)" -> 15; 0 if it is something else.
-int MajorOf(const std::string& version) {
-  const std::size_t at = version.find("(PostgreSQL) ");
-  if (at == std::string::npos) return 0;
-  int major = 0;
-  const char* number = version.c_str() + at + std::strlen("(PostgreSQL) ");
-  std::from_chars(number, version.c_str() + version.size(), major);
-  return major;
-}
-
-// Where Debian, the PostgreSQL project's RPMs and a build from source put the programs.
-std::vector<std::string> CandidateDirs() {
-  std::vector<std::string> dirs;
-  std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator("/usr/lib/postgresql", ignored)) {
-    dirs.push_back(entry.path().string() + "/bin");
-  }
-  for (const auto& entry : fs::directory_iterator("/usr", ignored)) {
-    if (entry.path().filename().string().rfind("pgsql-", 0) == 0)
-      dirs.push_back(entry.path().string() + "/bin");
-  }
-  for (const char* dir : {"/usr/local/pgsql/bin", "/usr/local/bin", "/usr/bin"})
-    dirs.emplace_back(dir);
-  return dirs;
-}
-
 // An existing directory must be one and belong to this user or to the account; a path in /tmp could
 // have been made by somebody else.
 Status MakeDirectory(const std::string& path, const Account& account) {
@@ -108,10 +82,36 @@ Status End(pid_t pid) {
 
 }  // namespace
 
+// "postgres (PostgreSQL) 15.18 (Debian ...)" -> 15; 0 if it is something else.
+int MajorOf(const std::string& version) {
+  const std::size_t at = version.find("(PostgreSQL) ");
+  if (at == std::string::npos) return 0;
+  int major = 0;
+  const char* number = version.c_str() + at + std::strlen("(PostgreSQL) ");
+  std::from_chars(number, version.c_str() + version.size(), major);
+  return major;
+}
+
+// Where Debian, the PostgreSQL project's RPMs and a build from source put the programs.
+std::vector<std::string> ProgramDirs() {
+  std::vector<std::string> dirs;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator("/usr/lib/postgresql", ignored)) {
+    dirs.push_back(entry.path().string() + "/bin");
+  }
+  for (const auto& entry : fs::directory_iterator("/usr", ignored)) {
+    if (entry.path().filename().string().rfind("pgsql-", 0) == 0)
+      dirs.push_back(entry.path().string() + "/bin");
+  }
+  for (const char* dir : {"/usr/local/pgsql/bin", "/usr/local/bin", "/usr/bin"})
+    dirs.emplace_back(dir);
+  return dirs;
+}
+
 // A version is asked for by running the program, because directory names differ between systems.
 std::vector<ServerBinaries> FindBinaries(const Account& account) {
   std::vector<ServerBinaries> found;
-  for (const std::string& dir : CandidateDirs()) {
+  for (const std::string& dir : ProgramDirs()) {
     if (access((dir + "/postgres").c_str(), X_OK) != 0 ||
         access((dir + "/initdb").c_str(), X_OK) != 0 || access((dir + "/psql").c_str(), X_OK) != 0)
       continue;

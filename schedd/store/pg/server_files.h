@@ -18,6 +18,12 @@ struct ServerBinaries {
   int major = 0;
 };
 
+/// The major version in what a program of PostgreSQL prints for --version; 0 if it is another text.
+int MajorOf(const std::string& version);
+
+/// Directories in which PostgreSQL's programs may be.
+std::vector<std::string> ProgramDirs();
+
 /// Installed servers of version 15 or newer, the newest first.
 std::vector<ServerBinaries> FindBinaries(const Account& account);
 

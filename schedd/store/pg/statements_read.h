@@ -47,11 +47,16 @@ inline constexpr const char* kLoadDispatches =
     "select job_uid, attempt, job_id, cluster, incarnation, object_kind, namespace, name, "
     "remote_uid, state, detail "
     "from dispatches where not gone order by job_id, attempt";
-/// The highest job id and the highest event number, so that the engine never gives one twice.
+/// The highest job id and the highest event number, so that the engine never gives one twice; not
+/// below what a history may have given out that a restore has lost.
 inline constexpr const char* kLastNumbers =
-    "select coalesce((select max(id) from jobs), 0), greatest(coalesce((select max(seq) from "
-    "events), 0), "
-    "coalesce((select max(accept_seq) from jobs), 0))";
+    "select greatest(coalesce((select max(id) from jobs), 0), coalesce((select max(job_floor) from "
+    "restores), 0)), greatest(coalesce((select max(seq) from events), 0), "
+    "coalesce((select max(accept_seq) from jobs), 0), coalesce((select max(seq_floor) from "
+    "restores), 0))";
+/// The last restore; no row if there was none.
+inline constexpr const char* kLoadRestore =
+    "select backup, last_seq, seq_floor from restores order by number desc limit 1";
 /// One row for each id, in the given order; a task of an array has that of its array. It is null if
 /// the job does not exist.
 inline constexpr const char* kReadManifests =

@@ -24,6 +24,7 @@ class Server:
     def __init__(self, flags=None):
         self.dir = tempfile.mkdtemp(prefix="muster-e2e-", dir="/tmp")
         os.chmod(self.dir, 0o755)
+        self.program = f"{BIN}/musterd"
         self.port = self.grpc_port = 0  # known once it is ready, others after each start
         self.flags = flags or ["--local-cluster", "east,cpu=32,memory=128Gi,nvidia.com/gpu=16",
                                "--local-cluster", "west,cpu=32,memory=128Gi,nvidia.com/gpu=4"]
@@ -40,7 +41,7 @@ class Server:
         """Starts the program and waits for nothing."""
         with open(os.path.join(self.dir, "musterd.out"), "ab") as log:
             self.process = subprocess.Popen(
-                [f"{BIN}/musterd", "--data-dir", self.dir, "--rest", "127.0.0.1:0", "--grpc", "127.0.0.1:0",
+                [self.program, "--data-dir", self.dir, "--rest", "127.0.0.1:0", "--grpc", "127.0.0.1:0",
                  "--log-file", os.path.join(self.dir, "musterd.log"), *self.flags],
                 stdout=log, stderr=log, stdin=subprocess.DEVNULL, env=self.environment())
 

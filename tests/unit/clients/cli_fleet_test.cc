@@ -201,6 +201,46 @@ TEST_F(CliFleet, WhatAServerSaysCannotActOnTheTerminal) {
   EXPECT_NE(all.find("\\033]0;x\\007"), std::string::npos) << all;
 }
 
+TEST_F(CliFleet, DoctorNamesWhatTheDaemonSaysOfItselfAndOfItsMembers) {
+  const auto members = [](const std::string& quarantined) {
+    return R"({"items":[
+      {"metadata":{"name":"east"},"status":{"conditions":[{"type":"Healthy","status":"True"}]}},
+      {"metadata":{"name":"west"},"status":{"conditions":[{"type":"Healthy","status":"True"},
+        {"type":"Quarantined","status":")" +
+           quarantined + R"(","message":"1 object is ahead"}]}}]})";
+  };
+  std::string quarantined = "True", status = R"({"ready":true,"role":"leader",
+    "leader":{"address":"http://a"},"warnings":[{"type":"JobsRunAsRoot","message":"as root"}],
+    "database":{"promise":"crash","message":"survives a crash"}})";
+  answer_ = [&](const FakeRequest& request) {
+    return FakeAnswer{200, request.target == "/v1/status" ? status : members(quarantined)};
+  };
+  Session session = Connect();
+  const auto ask = [&] { return Capture([&] { return Doctor(session, {}); }); };
+  const CommandResult off = ask();
+  EXPECT_EQ(off.exit, kRefused);
+  EXPECT_EQ(off.out,
+            "CHECK         STATE   WHAT\n"
+            "daemon        ok      ready\n"
+            "leader        ok      leader; http://a leads\n"
+            "database      ok      survives a crash\n"
+            "warning       note    JobsRunAsRoot: as root\n"
+            "member east   ok      its objects are those of its attempts\n"
+            "member west   off     Quarantined is True: 1 object is ahead\n"
+            "database: not asked (--data-dir, --postgres or --config)\n");
+  quarantined = "False";
+  EXPECT_EQ(ask().exit, 0);
+  status = R"({"ready":true,"database":{"promise":"none","message":"fsync is off"}})";
+  const CommandResult unsafe = ask();
+  EXPECT_EQ(unsafe.exit, kRefused);
+  EXPECT_NE(unsafe.out.find("database      off     fsync is off"), std::string::npos) << unsafe.out;
+  status = R"({"ready":false,"role":"standby","reasons":["another daemon leads"],
+    "leader":{"address":"http://a"},"copyAgeSeconds":1.5})";
+  const CommandResult standby = ask();
+  EXPECT_EQ(standby.exit, 0);
+  EXPECT_NE(standby.out.find("copy          note    1.5"), std::string::npos) << standby.out;
+}
+
 TEST_F(CliFleet, ADrainIsFollowedUntilNothingIsLeft) {
   int asked = 0;
   answer_ = [&asked](const FakeRequest&) {
