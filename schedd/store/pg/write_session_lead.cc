@@ -65,6 +65,14 @@ Failure WriteSession::MayTake(const LeaseRow& row) {
     if (row.awaits_standby) who += " (its commit waits for a synchronous standby of the database)";
     return {FailureKind::kEnvironment, Unavailable(std::move(who))};
   }
+  // Its lease ended because nothing can be committed, by this daemon as little as by that one. When
+  // the standby is back, the leader's commit has renewed the lease.
+  if (state == LeaseState::kFree && row.awaits_standby && row.id != self.id) {
+    return {FailureKind::kEnvironment,
+            Unavailable("waiting for a synchronous standby of the database, as the commit of the "
+                        "last leader does: " +
+                        NameOf(row))};
+  }
   const StoreHealth::Clock::time_point patience{std::chrono::nanoseconds(self.patient_until.ns)};
   if (state == LeaseState::kFree && StoreHealth::Clock::now() < patience) {
     return {FailureKind::kEnvironment,
