@@ -61,6 +61,12 @@ class Clients:
         with self.lock:
             return min((at for _, at in self.acknowledged.values() if at > moment), default=None)
 
+    def silence_after(self, moment):
+        """The longest time without an acknowledgement since that moment."""
+        with self.lock:
+            times = sorted(at for _, at in self.acknowledged.values() if at > moment)
+        return max(later - earlier for earlier, later in zip([moment, *times], times))
+
     def close(self):
         self.ends.set()
         for thread in self.threads:
@@ -71,7 +77,7 @@ class Clients:
         with self.lock:
             told = {name: number for name, (number, _) in self.acknowledged.items()}
         there = {}
-        for name, number in server.sql(f"select name, id from jobs where name like '{self.prefix}-%'"):
+        for name, number in server.sql(f"select display_name, id from jobs where display_name like '{self.prefix}-%'"):
             there.setdefault(name, []).append(int(number))
         lost = [name for name, number in told.items() if number not in there.get(name, [])]
         return lost, [name for name, numbers in there.items() if len(numbers) > 1]

@@ -26,7 +26,7 @@ class Rounds:
         self.primary = Postgres()
         self.standby = Postgres("reserve", self.primary)
         synchronous(self.primary, self.standby)
-        self.peers, self.nexts, self.since_kill, self.kept = [], [], [], 0
+        self.peers, self.nexts, self.silences, self.kept = [], [], [], 0
 
     def peer(self, event, *flags):
         peer = Peer(self.primary.url(self.standby), self.key, *flags)
@@ -46,7 +46,7 @@ class Rounds:
         clients.await_more(40)
         first = clients.first_after(promoted)
         self.nexts.append(first - promoted)
-        self.since_kill.append(first - killed)
+        self.silences.append(clients.silence_after(killed))
         self.kept += self.leader() is leader
         lost, twice = clients.verdict(self.standby)
         # The lost server comes back as a standby on the address that the daemons know.
@@ -64,8 +64,8 @@ class Rounds:
         try:
             for number in range(rounds):
                 lost, twice = self.one(clients)
-                print(f"round {number + 1}: {self.since_kill[-1]:.2f} s from the kill, {self.nexts[-1]:.2f} s from the promotion to the next "
-                      f"acknowledgement; {len(clients.acknowledged)} acknowledged, {len(lost)} lost, {len(twice)} twice", flush=True)
+                print(f"round {number + 1}: {self.silences[-1]:.2f} s without an acknowledgement, the next one {self.nexts[-1]:.2f} s after the "
+                      f"promotion; {len(clients.acknowledged)} acknowledged, {len(lost)} lost, {len(twice)} twice", flush=True)
                 assert not lost and not twice, (lost[:5], twice[:5])
             clients.await_more(40)
         finally:
@@ -100,7 +100,7 @@ def main():
         rounds.close()
     nexts = sorted(rounds.nexts)
     print(f"{len(nexts)} failovers under {options.clients} clients, {len(clients.acknowledged)} acknowledged, {len(lost)} lost, {len(twice)} twice; the "
-          f"same daemon led on after {rounds.kept}; from kill to acknowledgement at most {max(rounds.since_kill):.2f} s; refused meanwhile {clients.refused}")
+          f"same daemon led on after {rounds.kept}; without an acknowledgement for at most {max(rounds.silences):.2f} s; refused meanwhile {clients.refused}")
     met = nexts[-1] <= BAR and not lost and not twice
     print(f"FAILOVER figure={nexts[-1]:.2f} s (median {nexts[len(nexts) // 2]:.2f} s), {len(lost)} lost, {len(twice)} twice bar={BAR} s, 0 lost, 0 twice "
           f"{'met' if met else 'MISSED'}")
