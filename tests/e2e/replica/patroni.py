@@ -105,12 +105,12 @@ class Play:
             node.kill()
         self.peers[0].wait(lambda: not any(peer.get("/readyz")[0] == 200 for peer in self.peers), what="nobody is ready")
         decided = time.monotonic()
-        self.cluster.control("edit-config", "--force", "-s", "synchronous_mode_strict=false")
+        self.cluster.control("edit-config", "--force", "-s", "synchronous_mode=false")
         self.clients.await_more(50, within=300)
         self.await_promise("crash")
         self.say(f"the administrator goes on alone: acknowledged again {self.clients.first_after(decided) - decided:.1f} s after edit-config, and the promise "
                  "is crash")
-        self.cluster.control("edit-config", "--force", "-s", "synchronous_mode_strict=true")
+        self.cluster.control("edit-config", "--force", "-s", "synchronous_mode=true")
         for node in standbys:
             node.start()
         self.cluster.await_standbys(2)

@@ -30,7 +30,7 @@ bootstrap:
     primary_start_timeout: 0
     synchronous_mode: true
     synchronous_mode_strict: true
-    postgresql: {{use_pg_rewind: true, use_slots: true, parameters: {{wal_log_hints: "on", max_connections: 100, shared_buffers: 32MB}}}}
+    postgresql: {{use_pg_rewind: true, use_slots: true, parameters: {{wal_log_hints: "on", wal_retrieve_retry_interval: 500ms, max_connections: 100, shared_buffers: 32MB}}}}
   initdb: [{{encoding: UTF8}}, {{locale: C}}]
   pg_hba: ["local all all trust", "host all all 127.0.0.1/32 trust", "host replication all 127.0.0.1/32 trust"]
 postgresql:
