@@ -36,6 +36,7 @@ struct ApiContext {
   // The threads of the HTTP server and RestOptions::write_problem; set before the first request.
   Workers* workers = nullptr;
   std::function<std::string()> write_problem;
+  std::function<json::object()> database;                     // RestOptions::database
   std::vector<std::string> accepted;                          // RestOptions::accepted
   std::function<std::vector<std::string>()> access_problems;  // RestOptions::access_problems
   json::array sign_in;          // RestOptions::sign_in; fixed before the first request

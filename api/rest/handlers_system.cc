@@ -89,6 +89,7 @@ Response ServerStatus(ApiContext& api, const Caller&, Request&) {
                       {"reasons", std::move(reasons)},
                       {"lastEvent", view->last_seq},
                       {"warnings", std::move(warnings)}};
+  if (api.database) answer["database"] = api.database();
   for (auto& [name, value] : LeadJson(api)) answer[name] = std::move(value);
   return JsonResponse(answer);
 }

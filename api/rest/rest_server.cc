@@ -34,6 +34,7 @@ struct RestServer::Impl {
         http(rest::RouteTable(rest::MusterRoutes(context)), metrics, HttpOptionsOf(options)) {
     context.workers = &http.workers();
     context.write_problem = options.write_problem;
+    context.database = options.database;
     context.accepted = options.accepted;
     context.access_problems = options.access_problems;
     context.default_image = options.default_image;

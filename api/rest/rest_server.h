@@ -37,6 +37,9 @@ struct RestOptions {
   /// For /readyz: why nothing can be made durable at the moment; "" if writes work. May be null.
   /// Called from any thread; must not block.
   std::function<std::string()> write_problem = {};
+  /// What the database promises and what it waits for; shown by /v1/status. May be null. Called
+  /// from any thread; must not block.
+  std::function<json::object()> database = {};
   std::vector<ServerWarning> warnings = {};  // shown by /v1/status
   /// What is wrong now with the methods of authentication; shown by /v1/status too. Called from any
   /// thread; must not block.

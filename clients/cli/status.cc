@@ -1,5 +1,6 @@
-// muster status: the server's address, version, readiness and warnings, and who leads since when at
-// which address (GET /v1/status). A server that is not ready answers too and gives its reasons.
+// muster status: the server's address, version, readiness and warnings, who leads since when at
+// which address, and what the database promises (GET /v1/status). A server that is not ready
+// answers too and gives its reasons.
 #include <cstdio>
 
 #include "clients/cli/commands.h"
@@ -26,6 +27,16 @@ void PrintLead(const json::value& status) {
     std::printf("copy:     %.1f s old\n", age->to_number<double>());
 }
 
+void PrintDatabase(const json::value& status) {
+  const json::value* database =
+      status.is_object() ? status.get_object().if_contains("database") : nullptr;
+  if (database == nullptr) return;
+  for (const char* key : {"message", "problem"}) {
+    const std::string text = ShownText(*database, key);
+    if (!text.empty()) std::printf("database: %s\n", text.c_str());
+  }
+}
+
 }  // namespace
 
 int ServerStatus(Session& session, const std::string& output) {
@@ -42,6 +53,7 @@ int ServerStatus(Session& session, const std::string& output) {
     std::printf("          %s\n", client::VisibleText(reason.get_string()).c_str());
   }
   PrintLead(*answer);
+  PrintDatabase(*answer);
   for (const json::value& warning : ArrayOrEmpty(*answer, "warnings")) {
     std::printf("warning:  %s: %s\n", ShownText(warning, "type").c_str(),
                 ShownText(warning, "message").c_str());

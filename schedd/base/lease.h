@@ -26,7 +26,7 @@ struct LeaseRow {
   std::int64_t ttl_ms = 0;      // how long a renewal makes it last
   std::int64_t renewal = 0;     // another number after each renewal
   bool released = false;        // the holder has given it up in good order
-  bool awaits_standby = false;  // the leader's session waits for a standby of the database
+  bool awaits_standby = false;  // a commit of another daemon waits for a standby of the database
 };
 
 /// What a daemon may do about a lease.

@@ -32,6 +32,7 @@
 #include "schedd/base/mutex.h"
 #include "schedd/daemon/access.h"
 #include "schedd/daemon/data_directory.h"
+#include "schedd/daemon/database_report.h"
 #include "schedd/daemon/declared_objects.h"
 #include "schedd/daemon/fleet.h"
 #include "schedd/daemon/local_members.h"
@@ -265,10 +266,7 @@ Status Daemon::Impl::Serve() {
   api::RestOptions rest_options;
   rest_options.host = config.rest.host;
   rest_options.port = config.rest.port;
-  rest_options.write_problem = [this] {
-    return health.Problem(StoreHealth::Clock::now(),
-                          std::chrono::milliseconds(limits::kAcknowledgeWithinMs));
-  };
+  ReportDatabase(health, metrics, &rest_options);
   rest_options.warnings = WarningsOf(config);
   const api::StreamCounts streams(config.limits.streams_per_user);
   rest_options.streams = streams;

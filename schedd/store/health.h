@@ -1,16 +1,20 @@
 // StoreHealth: whether a write can be made durable now, as the writer thread of the store sees it.
 // The writer records here that it waits for an answer and that its session is gone; /readyz asks
 // from any thread. The lock is held for a moment only, never during a wait for the database, so the
-// question is answered at once even when the database hangs.
+// question is answered at once even when the database hangs. An observer, which asks the database
+// over another connection, adds what the writer waits for and what the database promises.
 //
 // Thread-safe. Owned by the caller that opens the store; outlives the store.
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "schedd/base/mutex.h"
+#include "schedd/store/durability.h"
 
 namespace muster {
 
@@ -41,15 +45,60 @@ class StoreHealth {
 
   /// The writer's session is open; another daemon leads.
   void Answers() { Leads(); }
+  /// The writer has opened a session, whose setting synchronous_commit is this.
+  void Opened(std::string synchronous_commit) {
+    const MutexLock lock(mutex_);
+    synchronous_commit_ = std::move(synchronous_commit);
+    ++sessions_;
+  }
 
+  // --- the observer
+
+  /// How many sessions the writer has opened: another number means another server, perhaps.
+  std::int64_t sessions() const {
+    const MutexLock lock(mutex_);
+    return sessions_;
+  }
+  /// True if the writer has no session, or has waited for an answer for `within` or longer.
+  bool IsPressed(Clock::time_point now, std::chrono::milliseconds within) const {
+    const MutexLock lock(mutex_);
+    return !lost_.empty() || (waits_since_ && now - *waits_since_ >= within);
+  }
+  /// Whether a commit waits for a synchronous standby of the database now.
+  void ObserveStandbyWait(bool waits) {
+    const MutexLock lock(mutex_);
+    awaits_standby_ = waits;
+  }
+  /// What the database says about itself; the session's setting is added. True: it is news.
+  bool Observe(DatabaseFacts facts) {
+    const MutexLock lock(mutex_);
+    facts.synchronous_commit = synchronous_commit_;
+    if (facts_ == facts) return false;
+    facts_ = std::move(facts);
+    return true;
+  }
+
+  // --- readers
+
+  bool awaits_standby() const {
+    const MutexLock lock(mutex_);
+    return awaits_standby_;
+  }
+  /// Unset: the database was not asked yet.
+  std::optional<DatabaseFacts> facts() const {
+    const MutexLock lock(mutex_);
+    return facts_;
+  }
   /// Why the database cannot make a write durable at `now`; "" if no reason is known. A wait counts
   /// as a problem when it has lasted for `within`.
   std::string Problem(Clock::time_point now, std::chrono::milliseconds within) const {
     const MutexLock lock(mutex_);
-    if (!lost_.empty()) return lost_;
+    const std::string standby =
+        awaits_standby_ ? "waiting for a synchronous standby of the database: " : "";
+    if (!lost_.empty()) return standby + lost_;
     if (!waits_since_ || now - *waits_since_ < within) return "";
     const auto waited = std::chrono::duration_cast<std::chrono::seconds>(now - *waits_since_);
-    return "the database has not made the oldest change durable for " +
+    return standby + "the database has not made the oldest change durable for " +
            std::to_string(waited.count()) + " s";
   }
 
@@ -57,6 +106,10 @@ class StoreHealth {
   mutable Mutex mutex_;
   std::optional<Clock::time_point> waits_since_ MUSTER_GUARDED_BY(mutex_);
   std::string lost_ MUSTER_GUARDED_BY(mutex_);
+  bool awaits_standby_ MUSTER_GUARDED_BY(mutex_) = false;
+  std::string synchronous_commit_ MUSTER_GUARDED_BY(mutex_);
+  std::int64_t sessions_ MUSTER_GUARDED_BY(mutex_) = 0;
+  std::optional<DatabaseFacts> facts_ MUSTER_GUARDED_BY(mutex_);
 };
 
 }  // namespace muster

@@ -14,7 +14,7 @@ Error WriteError(const Error& error) {
   switch (error.code) {
     case Code::kUnknown:
       return Unavailable(
-          "the database went away while this was being written: whether it was is not known; ask "
+          "the database has not confirmed this write: whether it was written is not known; ask "
           "before trying again, or repeat it under the same idempotency key");
     case Code::kAborted:
       return Unavailable("this daemon no longer leads; nothing was written");

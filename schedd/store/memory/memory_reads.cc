@@ -54,13 +54,13 @@ Status MemoryStore::CheckReadable() const {
   return Done{};
 }
 
-// last_seq is the highest number that any stored row carries, so that the engine never gives an
-// event number twice.
 void MemoryStore::MarkRestored(const RestoreMark& mark) {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   restore_ = mark;
 }
 
+// last_seq is the highest number that any stored row carries, so that the engine never gives an
+// event number twice.
 Result<StoredWorld> MemoryStore::Load(Epoch epoch, WallTime finished_since) {
   MutexLock lock(mutex_);
   const Status readable = CheckReadable();

@@ -7,6 +7,7 @@
 
 #include "schedd/store/pg/read_pool.h"
 #include "schedd/store/pg/statements_read.h"
+#include "schedd/store/pg/url.h"
 #include "schedd/store/pg/watchdog.h"
 
 namespace muster::pg {
@@ -18,11 +19,13 @@ constexpr std::chrono::seconds kWithin{10};
 }  // namespace
 
 Status KeepAuditFor(const std::string& url, std::int64_t retention_ms) {
+  const Result<std::string> complete = CompleteUrl(url);
+  if (!complete.ok()) return complete.error();
   Watchdog watchdog;
   std::unique_ptr<pqxx::connection> connection;  // declared before `watch`, so it outlives it
   std::optional<Watchdog::Watch> watch;
   try {
-    connection = OpenConnection(url, sql::kMigratorSettings, watchdog, kWithin);
+    connection = OpenConnection(*complete, sql::kMigratorSettings, watchdog, kWithin);
     watch.emplace(watchdog, connection->sock(), kWithin);
     pqxx::work work(*connection);
     if (work.exec1(sql::kAuditPolicy)[0].as<std::int64_t>() == retention_ms) return Done{};

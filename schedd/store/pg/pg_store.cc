@@ -21,6 +21,7 @@
 #include "schedd/store/pg/group_commit.h"
 #include "schedd/store/pg/job_rows.h"
 #include "schedd/store/pg/migrator.h"
+#include "schedd/store/pg/observer.h"
 #include "schedd/store/pg/read_pool.h"
 #include "schedd/store/pg/statements_read.h"
 #include "schedd/store/pg/store_calls.h"
@@ -62,8 +63,14 @@ class PgStore final : public Store {
       : readers_(options.url, static_cast<std::size_t>(options.read_connections), watchdog_),
         writer_(options.url, options.resolve_ms, watchdog_, options.health, options.lease,
                 options.clock, options.metrics),
+        observer_(options.health == nullptr
+                      ? nullptr
+                      : std::make_unique<pg::Observer>(options.url, watchdog_, *options.health)),
         on_stop_(options.stop,
                  [this] { watchdog_.Stop(std::chrono::milliseconds(limits::kStopDatabaseMs)); }) {}
+
+  /// The observer's read may wait for the database too.
+  ~PgStore() override { watchdog_.Stop(std::chrono::milliseconds(limits::kStopDatabaseMs)); }
 
   Result<Lease> Lead(const std::string& holder, std::chrono::milliseconds wait) override {
     return writer_.Lead(holder, wait);
@@ -115,6 +122,7 @@ class PgStore final : public Store {
   pg::Watchdog watchdog_;
   pg::ReadPool readers_;
   pg::GroupCommitter writer_;
+  const std::unique_ptr<pg::Observer> observer_;  // null: nobody wants to know
   // Declared last, so that it no longer runs when the members above are destroyed.
   const std::stop_callback<std::function<void()>> on_stop_;
 };

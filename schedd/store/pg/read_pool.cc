@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "schedd/store/pg/pq.h"
+#include "schedd/store/pg/statements.h"
 #include "schedd/store/pg/statements_read.h"
 #include "schedd/telemetry/log.h"
 
@@ -31,6 +32,13 @@ std::unique_ptr<pqxx::connection> OpenConnection(const std::string& url, const c
 #pragma GCC diagnostic pop
   const Watchdog::Watch watch(watchdog, connection->sock(), within);
   pqxx::nontransaction(*connection).exec(settings);
+  try {
+    pqxx::nontransaction(*connection).exec(sql::kSessionEnds);
+  } catch (const pqxx::broken_connection&) {
+    throw;
+  } catch (const pqxx::sql_error&) {
+    // What stands between the daemon and the server may refuse these settings.
+  }
   return connection;
 }
 

@@ -26,8 +26,9 @@
 
 namespace muster::pg {
 
-/// Opens a connection that never reconnects by itself, and applies `settings` within `within`.
-/// Throws.
+/// Opens a connection that never reconnects by itself, and applies `settings` within `within`, and
+/// the settings by which the server ends a session whose daemon has vanished. `url` is a complete
+/// one (url.h). Throws.
 std::unique_ptr<pqxx::connection> OpenConnection(const std::string& url, const char* settings,
                                                  Watchdog& watchdog,
                                                  std::chrono::milliseconds within);

@@ -18,12 +18,26 @@ inline constexpr const char* kWriterSettings =
     "set enable_seqscan = off; set work_mem = '32MB'; "
     "set jit = off; set client_min_messages = warning; set application_name = 'musterd writer'; "
     "set idle_in_transaction_session_timeout = '60s'";
-/// Settings that end the session, and with it the leader's lock, when the daemon's host has
-/// vanished. They have no effect on a unix socket. A server that does not know one of them leads
-/// without.
+/// How a session ends, and with it its locks, when the daemon's host has vanished or the connection
+/// is half open. What the URL, the role or the database sets stays; a server that does not know one
+/// of these settings works without it. Without an effect on a unix socket.
 inline constexpr const char* kSessionEnds =
-    "set tcp_keepalives_idle = 5; set tcp_keepalives_interval = 2; set tcp_keepalives_count = 3; "
-    "set tcp_user_timeout = 10000; set client_connection_check_interval = '5s'";
+    "select set_config(v.name, v.value, false) from (values ('tcp_keepalives_idle', '5'), "
+    "('tcp_keepalives_interval', '2'), ('tcp_keepalives_count', '3'), ('tcp_user_timeout', "
+    "'10000'), ('client_connection_check_interval', '5000')) v (name, value) join pg_settings s "
+    "using (name) where s.source not in ('client', 'user', 'database', 'database user')";
+/// How far the commits of this session wait.
+inline constexpr const char* kSynchronousCommit = "select current_setting('synchronous_commit')";
+/// What the database promises. The standbys are null for a role that may not see them.
+inline constexpr const char* kDatabaseFacts =
+    "select current_setting('fsync')::boolean, current_setting('full_page_writes')::boolean, "
+    "current_setting('synchronous_standby_names'), case when pg_has_role(current_user, "
+    "'pg_read_all_stats', 'usage') then (select count(*) from pg_stat_replication where state = "
+    "'streaming' and sync_state in ('sync', 'quorum')) end";
+/// Whether a commit of a daemon waits for a synchronous standby now. A role sees its own sessions.
+inline constexpr const char* kAwaitsStandby =
+    "select exists (select from pg_stat_activity where datname = current_database() and "
+    "application_name = 'musterd writer' and wait_event = 'SyncRep')";
 inline constexpr const char* kReaderSettings =
     "set default_transaction_read_only = on; set jit = off; set client_min_messages = warning; "
     "set application_name = 'musterd reader'";

@@ -5,15 +5,16 @@ namespace muster::pg::sql {
 
 /// $1: milliseconds; 0 means no timeout.
 inline constexpr const char* kSetLockTimeout = "select set_config('lock_timeout', $1, false)";
-/// The lease, and what the leader's session waits for. A session is known by its number and its
-/// start: numbers are used again.
+/// The lease, and whether another session that writes waits for a standby: that of the leader, or
+/// the one in which it asks what became of a lost answer.
 inline constexpr const char* kReadLease =
     "select l.epoch, l.holder, l.holder_id, l.address, (extract(epoch from l.since) * "
     "1000000)::bigint, (extract(epoch from l.expires - clock_timestamp()) * 1000)::bigint, "
     "l.ttl_ms, (extract(epoch from l.expires) * 1000000)::bigint, l.released, "
-    "coalesce((select a.wait_event = 'SyncRep' from pg_stat_activity a where a.pid = l.session_pid "
-    "and a.backend_start = l.session_start), false) from leader l";
-/// Ends the session of the leader whose epoch is $1, and with it a transaction that still holds the
+    "exists (select from pg_stat_activity a where a.datname = current_database() and "
+    "a.application_name = 'musterd writer' and a.wait_event = 'SyncRep' and a.pid <> "
+    "pg_backend_pid()) from leader l";
+/// A session is known by its number and its start: numbers are used again. Ends the session of the leader whose epoch is $1, and with it a transaction that still holds the
 /// leader row. Nothing is ended if it has renewed its lease meanwhile, unless $2: it is our own.
 inline constexpr const char* kEndLeader =
     "select pg_terminate_backend(a.pid) from leader l join pg_stat_activity a on a.pid = "

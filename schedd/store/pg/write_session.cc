@@ -99,10 +99,13 @@ Failure WriteSession::Connect() {
   (*opened)->SetAnswerWithin(kSetUpWithin);
   Failure failure = (*opened)->Execute(sql::kWriterSettings);
   if (failure.kind == FailureKind::kNone) {
-    // A server that does not know one of these settings leads without them.
+    // What stands between the daemon and the server may refuse these settings.
     const Failure ends = (*opened)->Execute(sql::kSessionEnds);
     if (ends.kind == FailureKind::kConnection) failure = ends;
   }
+  PgResult commits(nullptr, &PQclear);
+  if (failure.kind == FailureKind::kNone)
+    failure = (*opened)->Query(sql::kSynchronousCommit, Params(), &commits);
   for (const sql::PreparedStatement& statement : sql::kWriterStatements) {
     if (failure.kind != FailureKind::kNone) return failure;
     failure = (*opened)->Prepare(statement.name, statement.text);
@@ -110,6 +113,7 @@ Failure WriteSession::Connect() {
   if (failure.kind != FailureKind::kNone) return failure;
   (*opened)->SetAnswerWithin(std::chrono::milliseconds(limits::kAnswerWithinMs));
   connection_ = std::move(opened).value();
+  if (health_ != nullptr) health_->Opened(PQgetvalue(commits.get(), 0, 0));
   return {};
 }
 

@@ -137,6 +137,8 @@ class WriteSession {
   StoreHealth::Clock::time_point away_until_{};
   /// The last try to lead reached the database, and another daemon may lead.
   bool kept_out_ = false;
+  /// When a commit of another daemon was last seen to wait for a standby of the database.
+  StoreHealth::Clock::time_point standby_awaited_ = StoreHealth::Clock::time_point::min();
   /// When the lead was taken, and when its lease was renewed by KeepLease last.
   StoreHealth::Clock::time_point led_at_{}, kept_at_{};
   Epoch epoch_;  // 0: not leading

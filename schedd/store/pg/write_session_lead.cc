@@ -16,6 +16,8 @@
 namespace muster::pg {
 namespace {
 
+using std::chrono::milliseconds;
+
 std::string TextOf(const PGresult& rows, int column) { return PQgetvalue(&rows, 0, column); }
 
 // "alpha at https://alpha:8686".
@@ -64,6 +66,15 @@ Failure WriteSession::MayTake(const LeaseRow& row) {
     std::string who = "another daemon leads: " + NameOf(row);
     if (row.awaits_standby) who += " (its commit waits for a synchronous standby of the database)";
     return {FailureKind::kEnvironment, Unavailable(std::move(who))};
+  }
+  // That lease is over because nothing can be committed, by this daemon as little as by the other
+  // one, whose commit waits. It has a lease's time to go on when the standby is back.
+  const bool waited = StoreHealth::Clock::now() < standby_awaited_ + milliseconds(self.ttl_ms);
+  if (state == LeaseState::kFree && waited && !row.released && row.id != self.id) {
+    return {FailureKind::kEnvironment,
+            Unavailable("waiting for a synchronous standby of the database, as a commit of the "
+                        "last leader does: " +
+                        NameOf(row))};
   }
   const StoreHealth::Clock::time_point patience{std::chrono::nanoseconds(self.patient_until.ns)};
   if (state == LeaseState::kFree && StoreHealth::Clock::now() < patience) {
@@ -130,6 +141,7 @@ Failure WriteSession::TakeLead(const std::string& holder, std::chrono::milliseco
   if (failure.kind == FailureKind::kNone) failure = ReadLease(&row);
   if (failure.kind != FailureKind::kNone) return failure;
   EndEpoch();
+  if (row.awaits_standby) standby_awaited_ = StoreHealth::Clock::now();
   if (board_ != nullptr) board_->Saw(row);
   failure = MayTake(row);
   kept_out_ = failure.kind != FailureKind::kNone;

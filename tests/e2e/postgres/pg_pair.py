@@ -20,10 +20,12 @@ def _free_port():
 
 
 class Postgres:
-    """One server on a TCP port of loopback. `primary`: copy that one and be its standby, named `name`."""
+    """One server on a TCP port of loopback. `primary`: copy that one and be its standby, named `name`. `space`: it runs in that network
+    namespace (network_space.py of tests/e2e/replica) and listens there."""
 
-    def __init__(self, name="primary", primary=None):
-        self.name, self.port = name, _free_port()
+    def __init__(self, name="primary", primary=None, port=None, space=None):
+        self.name, self.port, self.space = name, port or _free_port(), space
+        self.host = space.server if space else "127.0.0.1"
         self.user = "postgres" if os.geteuid() == 0 else None
         self.dir = tempfile.mkdtemp(prefix="muster-pg-", dir="/tmp")
         os.chmod(self.dir, 0o755)
@@ -36,10 +38,14 @@ class Postgres:
         self.process = None
         if primary is None:
             self.tool("initdb", "-D", self.data, "-U", "muster", "-A", "trust", "-N", "--locale=C", "-E", "UTF8")
+            if space:
+                with open(os.path.join(self.data, "pg_hba.conf"), "a", encoding="utf-8") as file:
+                    file.write(f"host all all {space.client}/32 trust\n")
         else:
             self.tool("pg_basebackup", "-D", self.data, "-d", primary.conninfo("postgres"), "-R", "-c", "fast", "-X", "stream")
             with open(os.path.join(self.data, "postgresql.auto.conf"), "a", encoding="utf-8") as file:
                 file.write(f"primary_conninfo = '{primary.conninfo('postgres')} application_name={name}'\n")
+                file.write("synchronous_standby_names = ''\n")  # once promoted, it has no standby
         self.start()
         if primary is None:
             self.sql("create database muster", database="postgres")
@@ -53,9 +59,10 @@ class Postgres:
     def start(self):
         with open(os.path.join(self.dir, "log"), "ab") as log:
             self.process = subprocess.Popen(
-                [os.path.join(PROGRAMS, "postgres"), "-D", self.data, "-p", str(self.port), "-c", "listen_addresses=127.0.0.1",
+                [*(self.space.enter() if self.space else []), os.path.join(PROGRAMS, "postgres"), "-D", self.data, "-p", str(self.port),
+                 "-c", f"listen_addresses={self.host}",
                  "-c", f"unix_socket_directories={self.dir}", "-c", "shared_buffers=32MB", "-c", "hot_standby=on", "-c", "fsync=on"],
-                stdout=log, stderr=log, stdin=subprocess.DEVNULL, cwd="/", **self._as_user())
+                stdout=log, stderr=log, stdin=subprocess.DEVNULL, cwd="/", **({} if self.space else self._as_user()))
         self.wait(lambda: self.sql("select 1", database="postgres", check=False) == [["1"]], "PostgreSQL answers")
 
     def wait(self, condition, what):
@@ -70,10 +77,11 @@ class Postgres:
             raise AssertionError(f"{self.name}: {what}: never; {file.read()[-1500:]}")
 
     def conninfo(self, database="muster"):
-        return f"host=127.0.0.1 port={self.port} user=muster dbname={database}"
+        # A unix socket is reached from every network namespace.
+        return f"host={self.dir if self.space else self.host} port={self.port} user=muster dbname={database}"
 
     def url(self, *others):
-        hosts = ",".join(f"127.0.0.1:{server.port}" for server in (self, *others))
+        hosts = ",".join(f"{server.host}:{server.port}" for server in (self, *others))
         return f"postgresql://muster@{hosts}/muster"
 
     def sql(self, statement, database="muster", check=True):
@@ -97,6 +105,20 @@ class Postgres:
                 os.kill(pid, number)
             except ProcessLookupError:
                 pass
+
+    def kill(self):
+        """As when its host is lost: at once, and with everything that it has not written."""
+        for pid in self.processes():
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        self.process.wait()
+
+    def promote(self):
+        """Makes the standby a primary without a standby; returns when it takes writes."""
+        self.sql("select pg_promote(true, 60)", database="postgres")
+        self.wait(lambda: self.sql("select pg_is_in_recovery()", database="postgres") == [["f"]], "promoted")
 
     def end_sessions(self, database="muster"):
         """Ends all sessions of daemons; tells how many writers there were."""

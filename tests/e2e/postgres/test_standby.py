@@ -1,11 +1,17 @@
-"""A synchronous pair: an administrator cancels the wait for the standby, and nothing is acknowledged that only the primary has."""
+"""A synchronous pair whose standby is away: whatever ends the wait for it, nothing is acknowledged that only the primary has, and the daemon
+says what it waits for."""
+import http.client
+import json
 import signal
 import threading
 import time
 import unittest
 
-from muster_server import QUEUES, Server, shell_job
+from muster_server import PATIENCE, QUEUES, Server, shell_job
 from pg_pair import Postgres, synchronous
+
+WAITING = "waiting for a synchronous standby"
+WRITERS = "select {} from pg_stat_activity where application_name = 'musterd writer'"
 
 
 class SynchronousPair(unittest.TestCase):
@@ -20,44 +26,113 @@ class SynchronousPair(unittest.TestCase):
         self.server.run("muster", "apply", "-f", "-", stdin=QUEUES)
 
     def submit(self, name, answers):
-        answers.append((name, *self.server.call("POST", "/v1/namespaces/default/jobs", shell_job(name, "true", requests={"cpu": "100"}),
-                                                headers={"Idempotency-Key": name})))
+        """Appends (name, status, body, headers)."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=PATIENCE)
+        connection.request("POST", "/v1/namespaces/default/jobs", json.dumps(shell_job(name, "true", requests={"cpu": "100"})),
+                           {"Content-Type": "application/json", "Idempotency-Key": name})
+        answer = connection.getresponse()
+        answers.append((name, answer.status, answer.read().decode(), dict(answer.getheaders())))
+        connection.close()
+
+    def submit_in_background(self, name, answers):
+        client = threading.Thread(target=self.submit, args=(name, answers))
+        client.start()
+        self.addCleanup(client.join)
+        return client
 
     def waits_for_standby(self):
-        return self.primary.sql("select pid from pg_stat_activity where application_name = 'musterd writer' and wait_event = 'SyncRep'")
+        return self.primary.sql(WRITERS.format("pid") + " and wait_event = 'SyncRep'")
 
-    def test_a_cancelled_wait_is_no_acknowledgement(self):
+    def said_honestly(self, refusal):
+        """A commit that goes before the submission (a heartbeat) may be what was ended; then it was never sent."""
+        self.assertRegex(refusal, "not known|nothing was written")
+        if self.primary.sql("select 1 from jobs where name = 'waits'"):
+            self.assertIn("not known", refusal)
+
+    def end_waits(self, how):
+        """A submission waits for a stopped standby; an administrator ends that wait again and again."""
         answers = []
         self.submit("before", answers)
         self.assertEqual(answers[0][1], 201)
         self.standby.signal(signal.SIGSTOP)
-        client = threading.Thread(target=self.submit, args=("waits", answers))
-        client.start()
+        client = self.submit_in_background("waits", answers)
         self.primary.wait(self.waits_for_standby, "a commit waits for the standby")
         for _ in range(3):  # the writer's wait, then that of who asks what became of it
-            self.primary.sql("select pg_cancel_backend(pid) from pg_stat_activity where application_name = 'musterd writer'")
+            self.primary.sql(WRITERS.format(f"{how}(pid)"))
             time.sleep(0.3)
-            self.assertNotIn(201, [status for _, status, _ in answers[1:]], "only the primary has it")
+            self.assertNotIn(201, [answer[1] for answer in answers[1:]], "only the primary has it")
         client.join()
         self.assertEqual(answers[1][1], 503, answers[1])
-        # A commit that goes before it (a heartbeat) may be what was cancelled; then it was never sent.
-        self.assertRegex(str(answers[1][2]), "not known|nothing was written")
-        if self.primary.sql("select 1 from jobs where name = 'waits'"):
-            self.assertIn("not known", str(answers[1][2]))
+        self.said_honestly(answers[1][2])
         self.server.wait(lambda: self.server.get("/readyz")[0] == 503, what="not ready without the standby")
 
-        # The primary is lost; the standby is what there is.
-        self.primary.process.kill()
-        self.primary.process.wait()
+        self.primary.kill()
         self.standby.signal(signal.SIGCONT)
-        self.standby.sql("select pg_promote()", database="postgres")
-        self.standby.wait(lambda: self.standby.sql("select pg_is_in_recovery()", database="postgres") == [["f"]], "promoted")
+        self.go_on_with_the_standby(answers)
+
+    def go_on_with_the_standby(self, answers):
+        self.standby.promote()
         self.server.wait(lambda: self.server.get("/readyz")[0] == 200, what="ready on the standby")
         # The same request again, under its key: one job, now acknowledged.
         self.submit("waits", answers)
         self.assertIn(answers[2][1], (200, 201), answers[2])
         names = [name for (name,) in self.standby.sql("select name from jobs order by id")]
         self.assertEqual(sorted(names), ["before", "waits"])
+
+    def test_a_cancelled_wait_is_no_acknowledgement(self):
+        self.end_waits("pg_cancel_backend")
+
+    def test_a_terminated_wait_is_no_acknowledgement(self):
+        self.end_waits("pg_terminate_backend")
+
+    def test_a_standby_that_is_gone_is_named_and_nothing_that_the_primary_alone_has_is_acknowledged(self):
+        answers = []
+        self.submit("before", answers)
+        self.assertEqual(answers[0][1], 201)
+        self.standby.kill()
+        client = self.submit_in_background("waits", answers)
+        # It is named by the one thing that an administrator looks at, by status and by a metric.
+        self.server.wait(lambda: WAITING in str(self.server.get("/readyz")), what="/readyz names what is waited for")
+        told = self.server.get("/v1/status")[1]["database"]
+        self.assertTrue(told["awaitsStandby"], told)
+        self.assertIn("muster_database_awaits_standby 1", self.server.get("/metrics")[1])
+        self.server.wait(lambda: WAITING in self.server.run("muster", "status"), what="muster status names it")
+        self.server.wait(lambda: "nothing is acknowledged now" in self.server.get("/v1/status")[1]["database"]["message"], what="the standby is missed")
+        # The answer comes, with a time to try again.
+        client.join()
+        self.assertEqual(answers[1][1], 503, answers[1])
+        self.assertIn("Retry-After", answers[1][3])
+        self.said_honestly(answers[1][2])
+        self.submit("later", answers)
+        self.assertEqual((answers[2][1], "Retry-After" in answers[2][3]), (503, True), answers[2])
+        # While it waits and waits, its sessions do not pile up at the server.
+        until = time.monotonic() + 25
+        while time.monotonic() < until:
+            self.assertLess(len(self.primary.sql(WRITERS.format("pid"))), 5)
+            self.assertEqual(self.server.get("/readyz")[0], 503)
+            time.sleep(0.5)
+        # The standby never got it, so an acknowledgement would have been a loss.
+        answers.pop()
+        self.primary.kill()
+        self.standby.start()
+        self.assertEqual(self.standby.sql("select count(*) from jobs where name = 'waits'"), [["0"]])
+        self.go_on_with_the_standby(answers)
+
+    def test_the_promise_follows_the_settings_of_the_database(self):
+        def told():
+            return self.server.get("/v1/status")[1]["database"]
+        self.server.wait(lambda: told().get("standbysStreaming") == 1, what="the standby is seen")
+        self.assertEqual((told()["promise"], told()["standbysRequired"], told()["synchronousCommit"]), ("server-loss", 1, "on"))
+        self.assertIn('muster_database_promise{promise="server-loss"} 1', self.server.get("/metrics")[1])
+        self.assertEqual(self.server.logged("database_promises")["promise"], "server-loss")
+        for setting, promise, sentence in (("synchronous_standby_names = ''", "crash", "no synchronous standby is configured"),
+                                           ("full_page_writes = off", "none", "full_page_writes is off")):
+            self.primary.sql(f"alter system set {setting}", database="postgres")
+            self.primary.sql("select pg_reload_conf()", database="postgres")
+            self.server.wait(lambda: sentence in told()["message"], what=sentence)
+            self.assertEqual(told()["promise"], promise)
+        self.assertIn('muster_database_setting_on{setting="full_page_writes"} 0', self.server.get("/metrics")[1])
+        self.assertIn("full_page_writes is off", self.server.run("muster", "status"))
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import time
 import unittest
 
 from muster_server import QUEUES, shell_job
-from pg_pair import Postgres
+from pg_pair import Postgres, synchronous
 from two_daemons import Gate, Peer, key_file
 
 TTL = "2s"
@@ -132,6 +132,22 @@ class Takeover(unittest.TestCase):
         gate.open.set()
         leader.wait(lambda: leader.ask("GET", "/v1/jobs")[1].get("Muster-Leader") == standby.url(), what="it stands by")
         self.refused(leader, "back")
+
+    def test_a_leader_whose_commit_waits_for_a_standby_of_the_database_goes_on_to_lead(self):
+        reserve = Postgres("reserve", self.postgres)
+        self.addCleanup(reserve.close)
+        synchronous(self.postgres, reserve)
+        leader, standby = self.pair()
+        waits = "select pid from pg_stat_activity where application_name = 'musterd writer' and wait_event = 'SyncRep'"
+        reserve.signal(signal.SIGSTOP)
+        self.postgres.wait(lambda: self.postgres.sql(waits), "a commit waits")
+        standby.wait(lambda: "waiting for a synchronous standby" in str(standby.get("/readyz")), what="the standby says what it waits for")
+        time.sleep(12)  # longer than the leader waits for its answer
+        self.assertEqual([one.ask("GET", "/readyz")[0] for one in (leader, standby)], [503, 503])
+        reserve.signal(signal.SIGCONT)
+        self.await_lead(leader)
+        self.assertEqual(self.submit(leader, "later")[0], 201)
+        self.assertIsNone(standby.logged("recovered"), "the other one never led")
 
     def test_a_killed_leader_is_replaced_and_a_stopped_one_hands_over_at_once(self):
         leader, standby = self.pair()

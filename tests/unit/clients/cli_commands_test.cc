@@ -69,6 +69,7 @@ TEST_F(Cli, ApplyNamesFileDocumentAndFieldOfEveryError) {
 TEST_F(Cli, StatusPrintsWhereTheServerIs_WhetherItServes_AndItsWarnings) {
   answer_ = [](const FakeRequest&) {
     return FakeAnswer{200, R"({"version":"1.2","ready":false,"reasons":["recovering"],"lastEvent":7,
+      "database":{"message":"survives","problem":"waits"},
       "warnings":[{"type":"JobsRunAsRoot","message":"as root"}]})"};
   };
   Session session = Connect();
@@ -76,6 +77,7 @@ TEST_F(Cli, StatusPrintsWhereTheServerIs_WhetherItServes_AndItsWarnings) {
   EXPECT_EQ(ran.exit, 0) << ran.err;
   EXPECT_EQ(server_.requests().at(0).target, "/v1/status");
   EXPECT_NE(ran.out.find("version:  1.2\nready:    no\n          recovering\n"
+                         "database: survives\ndatabase: waits\n"
                          "warning:  JobsRunAsRoot: as root\n"),
             std::string::npos)
       << ran.out;

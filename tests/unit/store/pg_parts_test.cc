@@ -7,7 +7,6 @@
 #include "schedd/store/pg/pq.h"
 #include "schedd/store/pg/pq_params.h"
 #include "schedd/store/pg/row_json.h"
-#include "schedd/store/pg/url.h"
 #include "schedd/store/pg/watchdog.h"
 #include "schedd/store/pg/write_unit.h"
 
@@ -91,52 +90,6 @@ TEST(IsWarning, ASeverityOrAnSqlstateTells_AndNoWords) {
   for (const NoticeCase& one : cases) {
     EXPECT_EQ(IsWarning(one.severity, one.sqlstate), one.warning)
         << (one.severity ? one.severity : "") << " " << (one.sqlstate ? one.sqlstate : "");
-  }
-}
-
-// The value of `key` in a connection string, as libpq reads it.
-std::string ValueOf(const std::string& conninfo, const char* key) {
-  PQconninfoOption* options = PQconninfoParse(conninfo.c_str(), nullptr);
-  if (options == nullptr) return "(unreadable)";
-  std::string value = "(none)";
-  for (const PQconninfoOption* one = options; one->keyword != nullptr; ++one) {
-    if (std::string(one->keyword) == key && one->val != nullptr) value = one->val;
-  }
-  PQconninfoFree(options);
-  return value;
-}
-
-TEST(MayHavePassword, OnlyOfWhatTheUrlItselfSays) {
-  for (const char* with : {"postgresql://ada:pw@h/muster", "postgresql://h/muster?password=pw",
-                           "host=h password='p w'", "host=h sslpassword=pw", "postgres//ada:pw@h"})
-    EXPECT_TRUE(MayHavePassword(with)) << with;
-  for (const char* without : {"postgresql:///muster", "postgresql://ada@h/password",
-                              "host=h passfile=/etc/muster/pgpass", "host=password"})
-    EXPECT_FALSE(MayHavePassword(without)) << without;
-}
-
-TEST(CompleteUrl, AddsWhatTheUrlDoesNotSay_AndChangesNothing) {
-  const std::string plain = CompleteUrl("postgresql://ada:se%27cr\et@h1,h2:5433/muster").value();
-  EXPECT_EQ(ValueOf(plain, "host"), "h1,h2");
-  EXPECT_EQ(ValueOf(plain, "user"), "ada");
-  EXPECT_EQ(ValueOf(plain, "password"), "se'cr\et");
-  EXPECT_EQ(ValueOf(plain, "dbname"), "muster");
-  EXPECT_EQ(ValueOf(plain, "target_session_attrs"), "read-write");
-  EXPECT_EQ(ValueOf(plain, "connect_timeout"), "2");
-  EXPECT_EQ(ValueOf(plain, "tcp_user_timeout"), "3000");
-  EXPECT_EQ(ValueOf(plain, "keepalives_idle"), "5");
-  EXPECT_EQ(ValueOf(plain, "keepalives_interval"), "2");
-  EXPECT_EQ(ValueOf(plain, "keepalives_count"), "3");
-  const std::string told =
-      CompleteUrl("host=h1 connect_timeout=9 target_session_attrs=any keepalives_count=7").value();
-  EXPECT_EQ(ValueOf(told, "connect_timeout"), "9");
-  EXPECT_EQ(ValueOf(told, "target_session_attrs"), "any");
-  EXPECT_EQ(ValueOf(told, "keepalives_count"), "7");
-  for (const char* wrong : {"postgresql://ada:hush@[", "postgres//ada:hush@host/muster"}) {
-    const Result<std::string> refused = CompleteUrl(wrong);
-    ASSERT_FALSE(refused.ok()) << wrong;
-    EXPECT_EQ(refused.error().code, Code::kInvalidArgument);
-    EXPECT_EQ(refused.error().detail.find("hush"), std::string::npos);
   }
 }
 
