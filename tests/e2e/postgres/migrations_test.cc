@@ -34,16 +34,10 @@ std::string SchemaOf(const std::string& url) {
              "select proname from pg_proc where pronamespace = 'public'::regnamespace order by 1");
 }
 
-// Takes back everything above `target`, newest first.
+// Takes back everything above `target`, whatever data would go.
 void MigrateDown(const std::string& url, int target) {
-  const auto& all = pg::EmbeddedMigrations();
-  for (auto migration = all.rbegin(); migration != all.rend(); ++migration) {
-    const std::string number = std::to_string(migration->number);
-    const std::string known = "select count(*) from schema_migrations where number = " + number;
-    if (migration->number <= target || RunSql(url, known) == "0") continue;
-    RunSql(url, migration->down);
-    RunSql(url, "delete from schema_migrations where number = " + number);
-  }
+  const Status done = pg::MigrateDown(url, target, true, pg::EmbeddedMigrations(), 0);
+  EXPECT_TRUE(done.ok()) << done.error().detail;
 }
 
 TEST(Migrations, UpDownAndUpAgainGiveTheSameSchema) {
@@ -68,6 +62,26 @@ TEST(Migrations, EachStepCanBeTakenBackAlone) {
     MigrateDown(url, target);
     EXPECT_EQ(RunSql(url, "select count(*) from schema_migrations"), std::to_string(target));
   }
+}
+
+TEST(Migrations, OneThatWouldTakeDataWithItIsNotTakenBack_NorAnyUnderALeader) {
+  const std::string url = EmptyDatabase(SharedServer());
+  ASSERT_TRUE(pg::MigrateUp(url).ok());
+  const std::string first = SchemaOf(url);
+  const Status below = pg::MigrateDown(url, pg::kLowestSchema - 1);
+  ASSERT_FALSE(below.ok());
+  EXPECT_NE(below.error().detail.find("migration 20 (steps) is not taken back"), std::string::npos);
+  RunSql(url,
+         "update leader set epoch = 1, holder = 'host', address = 'http://a', expires = now() + "
+         "interval '1 hour'");
+  const Status led = pg::MigrateDown(url, pg::kLowestSchema);
+  ASSERT_FALSE(led.ok());
+  EXPECT_NE(led.error().detail.find("the daemon on host at http://a leads this database"),
+            std::string::npos);
+  EXPECT_EQ(SchemaOf(url), first);
+  RunSql(url, "update leader set released = true");
+  EXPECT_TRUE(pg::MigrateDown(url, pg::kLowestSchema).ok());
+  EXPECT_EQ(RunSql(url, "select max(number) from schema_migrations"), "20");
 }
 
 TEST(Migrations, TheyAreNumberedWithoutGaps) {

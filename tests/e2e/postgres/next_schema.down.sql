@@ -1,0 +1,2 @@
+alter table jobs drop column next_column;
+drop table next_things;
