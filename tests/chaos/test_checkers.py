@@ -9,7 +9,7 @@ from gate import CutAnswer, Frames, Garble, Gate, Lose, Refuse, StopReading
 from job_model import DONE, REFUSED, JobModel
 from linear import OPEN, Operation, linearizable
 from snapshots import torn
-from verdict import Accepts
+from verdict import SETTLED, Accepts, unsettled
 
 
 def op(name, outcome, called, returned=OPEN, **detail):
@@ -127,6 +127,14 @@ class Losses(unittest.TestCase):
 
     def test_what_was_refused_for_certain_is_not_there(self):
         self.assertEqual(Accepts(self.told, [*self.rows, ("9", "d")], left={"d": None}).falsely_refused, ["d"])
+
+
+class Settled(unittest.TestCase):
+    def test_each_invariant_names_its_offenders(self):
+        self.assertEqual(unsettled(lambda statement: []), [])
+        for name, own in SETTLED.items():
+            found = unsettled(lambda statement, own=own: [["7"]] if statement == own else [])
+            self.assertEqual([sentence.startswith(name) for sentence in found], [True])
 
 
 class Echo:
