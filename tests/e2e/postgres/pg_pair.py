@@ -61,7 +61,7 @@ class Postgres:
             self.process = subprocess.Popen(
                 [*(self.space.enter() if self.space else []), os.path.join(PROGRAMS, "postgres"), "-D", self.data, "-p", str(self.port),
                  "-c", f"listen_addresses={self.host}",
-                 "-c", f"unix_socket_directories={self.dir}", "-c", "shared_buffers=32MB", "-c", "hot_standby=on", "-c", "fsync=on"],
+                 "-c", f"unix_socket_directories={self.dir}", "-c", "shared_buffers=32MB", "-c", "hot_standby=on", "-c", "fsync=on", "-c", "wal_retrieve_retry_interval=500ms"],
                 stdout=log, stderr=log, stdin=subprocess.DEVNULL, cwd="/", **({} if self.space else self._as_user()))
         self.wait(lambda: self.sql("select 1", database="postgres", check=False) == [["1"]], "PostgreSQL answers")
 

@@ -10,7 +10,7 @@ PATH = "/v1/namespaces/default/jobs"
 class Clients:
     """`peers`: the daemons. `acknowledged`: name -> (job number, time of the answer); `refused`: status -> answers other than that."""
 
-    def __init__(self, peers, count, prefix, pause=0.01):
+    def __init__(self, peers, count, prefix, pause=0.05):
         self.peers, self.prefix, self.pause = peers, prefix, pause
         self.acknowledged, self.refused, self.renumbered = {}, {}, []
         self.lock, self.ends = threading.Lock(), threading.Event()
