@@ -373,10 +373,10 @@ TEST(BatchChecks, TasksThatNoMachineCanRunTogether_AreSpreadAsInSlurm) {
 TEST(BatchChecks, MoreNodesThanDeclaredMachines_WaitUntilThereAreAsMany) {
   ServiceWorld w;
   const auto reason = [&](const SubmittedJob& made) { return w.world.Job(made.job->id)->reason; };
-  const Result<SubmittedJob> free = w.Submit(Script("-N 3"));
-  ASSERT_TRUE(free.ok());
+  const Result<SubmittedJob> small = w.Submit(Script("-N 3"));
+  ASSERT_TRUE(small.ok());
   w.world.Run();
-  EXPECT_EQ(reason(*free), Reason::kRunning) << "no machine is declared: a node is a pod";
+  EXPECT_EQ(reason(*small), Reason::kRunning) << "no machine is declared: a node is a pod";
   ASSERT_TRUE(w.world.Apply({TwoMachines(2)}).ok());
   const Result<SubmittedJob> three = w.Submit(Script("-N 3"));
   const Result<SubmittedJob> two = w.Submit(Script("-N 2 -H"));
@@ -384,7 +384,7 @@ TEST(BatchChecks, MoreNodesThanDeclaredMachines_WaitUntilThereAreAsMany) {
   w.world.Run();
   EXPECT_EQ(reason(*three), Reason::kPartitionNodeLimit);
   EXPECT_EQ(reason(*two), Reason::kHeldByUser);
-  ASSERT_TRUE(w.world.Do(JobVerb::kCancel, free->job->id).ok());
+  ASSERT_TRUE(w.world.Do(JobVerb::kCancel, small->job->id).ok());
   ASSERT_TRUE(w.world.Apply({MemberObject("east", {{"cpu", 4000}})}).ok());
   w.world.Run();
   EXPECT_EQ(reason(*three), Reason::kRunning);

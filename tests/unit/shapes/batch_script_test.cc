@@ -368,7 +368,7 @@ TEST(BatchScript, OfSeveralNodesIsAnIndexedJobWithAServiceForItsHosts) {
   const auto* annotations = At(job, {"spec", "template", "metadata", "annotations"});
   EXPECT_EQ(TextAt(*annotations, {"muster.io/hosts"}), "\"job-41-0,job-41-1\"");
   EXPECT_EQ(TextAt(*annotations, {"muster.io/signal"}), "\"10@30\"");
-  EXPECT_THAT(RunOf(job), HasSubstr("!= 0 ]; then\n[ -z \"$MUSTER_STEPS_DIR\" ] || exec"));
+  EXPECT_THAT(RunOf(job), HasSubstr("!= 0 ]; then\n[ -z \"$$MUSTER_STEPS_DIR\" ] || exec"));
   EXPECT_THAT(RunOf(job), testing::Not(HasSubstr("/opt/muster")));
   EXPECT_THAT(RunOf(job), HasSubstr("umask 0027\n"));
   EXPECT_THAT(RunOf(job), HasSubstr(R"(exec env 'BASH_FUNC_m%%=() { echo '\''x'\''; }' )"));
@@ -383,7 +383,7 @@ TEST(BatchScript, HasToolsAndDirectoriesOfItsQueueElseOfItsClusterQueue) {
   const auto render = [&] {
     return Render(Record(*parsed), parsed->manifest, config, {"i", false});
   };
-  const auto annotation = [&](std::string_view key) {
+  const auto annotation = [&](const char* key) {
     const auto rendered = render();
     return TextAt(*At(rendered->object.manifest, {"spec", "template", "metadata", "annotations"}),
                   {key});
@@ -396,7 +396,7 @@ TEST(BatchScript, HasToolsAndDirectoriesOfItsQueueElseOfItsClusterQueue) {
   config.local_queues[{record.ns, record.local_queue}].tools_image = "near:1";
   EXPECT_EQ(annotation("muster.io/tools-image"), "\"near:1\"");
   EXPECT_THAT(RunOf(render()->object.manifest),
-              HasSubstr("PATH=\"/opt/muster/slurm:/opt/muster:$PATH\""));
+              HasSubstr("PATH=\"/opt/muster/slurm:/opt/muster:$$PATH\""));
 }
 
 TEST(BatchScript, OfComponentsIsAJobSet) {
