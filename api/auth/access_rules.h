@@ -89,7 +89,7 @@ inline constexpr AccessRule kAccessRules[] = {
     {"POST /v1/jobs/{id}:notify", Verb::kUpdate, "{job}"},
     {"GET /v1/jobs/{id}/explain", Verb::kGet, "{job}"},
     {"GET /v1/jobs/{id}/events", Verb::kGet, "{job}"},
-    {"GET /v1/jobs/{id}/script", Verb::kGet, "{job}"},
+    {"GET /v1/jobs/{id}/script", Verb::kGet, "{job}/log"},
     {"GET /v1/jobs/{id}/pods", Verb::kGet, "{job}"},
     {"GET /v1/jobs/{id}/steps", Verb::kGet, "{job}"},
     {"GET /v1/jobs/{id}/member-events", Verb::kGet, "{job}"},

@@ -28,10 +28,11 @@ Result<json::array> SentManifests(ApiContext& api, const JobRecord& job,
 Response JobManifest(ApiContext& api, const Caller& who, Request& request) {
   const Result<JobPtr> job = api.service.GetJob(who, request.params[0]);
   if (!job.ok()) return ErrorResponse(request, job.error());
-  const Result<json::value> submitted = api.service.ManifestOf(**job);
+  const Result<json::value> submitted = api.service.ManifestFor(who, **job);
   if (!submitted.ok()) return ErrorResponse(request, submitted.error());
   json::object answer{{"submitted", *submitted}, {"sent", nullptr}};
-  if ((*job)->admission != nullptr) {
+  // Its member has the script too.
+  if ((*job)->admission != nullptr && api.service.MayReadScript(who, **job)) {
     Result<json::array> sent = SentManifests(api, **job, *submitted);
     if (sent.ok()) answer["sent"] = std::move(*sent);
   }

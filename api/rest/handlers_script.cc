@@ -6,7 +6,7 @@
 namespace muster::rest {
 
 Response JobScript(ApiContext& api, const Caller& who, Request& request) {
-  const Result<JobPtr> job = api.service.GetJob(who, request.params[0]);
+  const Result<JobPtr> job = api.service.JobToLog(who, request.params[0]);
   if (!job.ok()) return ErrorResponse(request, job.error());
   if ((*job)->batch == nullptr || (*job)->batch->allocation_only) {
     return ErrorResponse(

@@ -196,6 +196,67 @@ std::optional<ResourceList> LargestMachine(Members members, const shapes::Parsed
   return largest;
 }
 
+// How many tasks of a script each machine of a member can run if nothing else runs there, the most
+// first. Where a member does not declare its machines but tells their number, they count as equal.
+std::vector<std::int64_t> TasksByMachine(const MemberCluster& member, const BatchDetails& batch) {
+  const std::int64_t cpu = SaturatingMul(std::int64_t{1000}, std::max(1, batch.cpus_per_task));
+  const std::int64_t memory = SaturatingMul(SaturatingMul(batch.mem_per_cpu_mb, kBytesOfMb),
+                                            std::max(1, batch.cpus_per_task));
+  const auto tasks_of = [&](const ResourceList& machine, std::int64_t share) {
+    std::int64_t tasks = AmountOf(machine, "cpu") / share / cpu;
+    if (memory > 0 && AmountOf(machine, "memory") > 0)
+      tasks = std::min(tasks, AmountOf(machine, "memory") / share / memory);
+    return tasks;
+  };
+  std::vector<std::int64_t> tasks;
+  for (const Node& node : member.nodes) tasks.push_back(tasks_of(node.allocatable, 1));
+  if (tasks.empty()) {
+    const std::int64_t machines = std::max(1, member.node_count);
+    const ResourceList& all = member.capacity.empty() ? member.allocatable : member.capacity;
+    if (AmountOf(all, "cpu") <= 0) return {std::int64_t{batch.tasks}};  // not known
+    tasks.assign(static_cast<std::size_t>(machines), tasks_of(all, machines));
+  }
+  std::sort(tasks.rbegin(), tasks.rend());
+  return tasks;
+}
+
+// The least number of equal nodes on which the member can run so many tasks; nullopt: none.
+std::optional<std::int64_t> NodesFor(const MemberCluster& member, const BatchDetails& batch) {
+  const std::vector<std::int64_t> by_machine = TasksByMachine(member, batch);
+  for (std::size_t nodes = 1; nodes <= by_machine.size(); ++nodes) {
+    const auto count = static_cast<std::int64_t>(nodes);
+    if (by_machine[nodes - 1] >= (batch.tasks + count - 1) / count) return count;
+  }
+  return std::nullopt;
+}
+
+// -n alone: tasks that no machine can run together are spread over as few machines of a member as
+// can, as in Slurm. What says how many nodes there are, or asks for amounts of a node, is left
+// alone.
+bool SpreadTasks(Members members, const shapes::ParsedJob& job, json::object* spec) {
+  for (const char* field : {"nodes", "tasksPerNode", "gpus", "gpusPerNode", "gpusPerTask",
+                            "gpusPerSocket", "gres", "tasksPerGpu", "tresPerTask", "memoryPerNode",
+                            "memoryPerGpu", "exclusive", "components", "licenses", "how"}) {
+    const json::value* given = spec->if_contains(field);
+    if (given != nullptr && !given->is_null()) return false;
+  }
+  if (!spec->contains("tasks") || job.batch->tasks < 2) return false;
+  JobRecord asks;
+  asks.batch = job.batch;
+  const auto choice = NodeChoiceOf(asks);
+  const std::string pinned = job.placement == nullptr ? "" : job.placement->cluster;
+  std::optional<std::int64_t> least;
+  for (const core::ClusterView& view : members) {
+    if (!pinned.empty() && view.member.name != pinned) continue;
+    if (choice != nullptr && !NodeChoiceRefusal(*choice, view.member).empty()) continue;
+    const std::optional<std::int64_t> nodes = NodesFor(view.member, *job.batch);
+    if (nodes && (!least || *nodes < *least)) least = nodes;
+  }
+  if (!least || *least < 2) return false;
+  (*spec)["nodes"] = *least;
+  return true;
+}
+
 bool AsksForWholeNode(const json::object& spec) {
   const json::value* exclusive = spec.if_contains("exclusive");
   if (exclusive != nullptr && exclusive->is_string() && !exclusive->get_string().empty() &&
@@ -260,6 +321,7 @@ Status CheckBatchScript(const ConfigView& config, Members members, const std::st
   json::object& spec = MakeObjectAt(manifest.get_object(), "spec");
   const auto local = config.local_queues.find({ns, queue.local_queue});
   bool changed = local != config.local_queues.end() && RaiseCpus(local->second.partition, &spec);
+  changed = SpreadTasks(members, *job, &spec) || changed;
   const Status whole = FillWholeNodes(members, *job, &spec, &changed);
   if (!whole.ok()) return whole;
   if (!changed) return Done{};

@@ -155,6 +155,10 @@ constexpr BatchMember kBatchMembers[] =
          }},
         {"\"heldByAdmin\":", [](const BatchSource& from,
                                 std::string* out) { AppendFlag(from.state.held_by_admin, out); }},
+        {"\"holdAtRequeue\":",
+         [](const BatchSource& from, std::string* out) {
+  AppendFlag(from.job.suspended_by_user && HoldsQuota(from.job.state), out);
+         }},
         {"\"specialExit\":", [](const BatchSource& from,
                                 std::string* out) { AppendFlag(from.state.special_exit, out); }},
         {"\"suspendedSince\":",
@@ -190,6 +194,20 @@ std::optional<std::size_t> BatchMemberOf(std::string_view name) {
                    [&](const BatchMember& member) { return member.name() == name; });
   if (found == std::end(kBatchMembers)) return std::nullopt;
   return static_cast<std::size_t>(found - std::begin(kBatchMembers));
+}
+
+const BatchMembers& BriefBatchMembers() {
+  static const BatchMembers kBrief = [] {
+    BatchMembers brief;
+    brief.set();
+    for (const std::string_view name :
+         {"arraySpec", "command", "comment", "error", "how", "input", "mailEvents", "mailUser",
+          "output", "ownPriority", "requeue", "signal", "signalBatch", "signalBefore",
+          "submitLine", "workDir"})
+      brief.reset(BatchMemberOf(name).value());
+    return brief;
+  }();
+  return kBrief;
 }
 
 json::value BatchJson(const JobRecord& job) {

@@ -13,10 +13,13 @@
 namespace muster::api {
 
 /// Members of `batch`: bit i stands for the i-th one.
-using BatchMembers = std::bitset<48>;
+using BatchMembers = std::bitset<49>;
 
 /// The bit of the member with this name; none if there is no such member.
 std::optional<std::size_t> BatchMemberOf(std::string_view name);
+/// The members that a list of many jobs is made from, `?fields=batch.brief`: all but long texts and
+/// what nearly every script says.
+const BatchMembers& BriefBatchMembers();
 
 /// Null for jobs that are no batch scripts. Patterns of file names are expanded. Times are RFC 3339
 /// or "".

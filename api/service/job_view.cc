@@ -271,8 +271,12 @@ void AppendJobView(const JobRecord& job, std::string* out) {
 Result<JobMembers> JobMembersOf(const std::vector<std::string>& names) {
   if (names.empty()) return InvalidField("fields", "names no member of a job view");
   JobMembers members;
-  constexpr std::string_view kBatch = "batch.";
+  constexpr std::string_view kBatch = "batch.", kBrief = "batch.brief";
   for (const std::string& name : names) {
+    if (name == kBrief) {
+      members.batch |= BriefBatchMembers();
+      continue;
+    }
     if (name.starts_with(kBatch)) {
       const auto member = BatchMemberOf(std::string_view(name).substr(kBatch.size()));
       if (!member)

@@ -33,7 +33,8 @@ struct JobMembers {
 
   static JobMembers All() { return {std::bitset<31>().set(), {}}; }
 };
-/// A name is that of a member, or "batch.NAME" for one member of `batch`; a `batch` that is made of
+/// A name is that of a member, or "batch.NAME" for one member of `batch`, or "batch.brief"
+/// (BriefBatchMembers); a `batch` that is made of
 /// such names leaves out what is empty (AppendBatch). kInvalidArgument on `fields`: `names` is
 /// empty, or one of them is not a member of the job view.
 Result<JobMembers> JobMembersOf(const std::vector<std::string>& names);

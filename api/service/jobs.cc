@@ -322,7 +322,22 @@ Result<std::vector<AttemptRecord>> SchedulerService::Attempts(
 Result<json::value> SchedulerService::JobManifest(const auth::Principal& who, JobId id) const {
   const Result<JobPtr> job = JobFor(who, std::to_string(id.value), auth::Verb::kGet);
   if (!job.ok()) return job.error();
-  return ManifestOf(**job);
+  return ManifestFor(who, **job);
+}
+
+bool SchedulerService::MayReadScript(const auth::Principal& who, const JobRecord& job) const {
+  return job.batch == nullptr ||
+         JobAllows(authorizer_, who, auth::Verb::kGet, job, kLogSubresource) ||
+         JobAllows(authorizer_, who, auth::Verb::kUpdate, job);
+}
+
+Result<json::value> SchedulerService::ManifestFor(const auth::Principal& who,
+                                                  const JobRecord& job) const {
+  Result<json::value> manifest = ManifestOf(job);
+  if (!manifest.ok() || MayReadScript(who, job)) return manifest;
+  json::object& spec = MakeObjectAt(manifest->as_object(), "spec");
+  for (const char* key : {"script", "environment", "arguments"}) spec.erase(key);
+  return manifest;
 }
 
 Result<json::value> SchedulerService::ManifestOf(const JobRecord& job) const {

@@ -112,7 +112,12 @@ class SchedulerService : public ServiceParts {
                           LogAsk ask = LogAsk::kFirst) const;
   Result<LogChunk> ReadLog(const auth::Principal& who, const std::string& id, const LogQuery& query,
                            LogAsk ask = LogAsk::kFirst) const;
-  /// The manifest as submitted, with the job's name and the changes since.
+  /// False of a script that `who` may not change and whose log `who` may not read (rule U21).
+  bool MayReadScript(const auth::Principal& who, const JobRecord& job) const;
+  /// ManifestOf for an answer to `who`: without `script`, `environment` and `arguments` of a script
+  /// that `who` may not read.
+  Result<json::value> ManifestFor(const auth::Principal& who, const JobRecord& job) const;
+  /// The manifest as submitted, with the job's name and the changes since; as ManifestFor.
   Result<json::value> JobManifest(const auth::Principal& who, JobId id) const;
   /// The same of a job that the caller has been answered with; asks for nothing.
   Result<json::value> ManifestOf(const JobRecord& job) const;

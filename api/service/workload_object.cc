@@ -4,6 +4,7 @@
 #include "api/service/workload_object.h"
 
 #include "api/service/views.h"
+#include "schedd/lifecycle/job_changes.h"
 #include "schedd/model/admission_lifecycle.h"
 #include "schedd/model/member_queues.h"
 #include "schedd/model/requests.h"
@@ -176,7 +177,9 @@ void AddState(const AdmissionState& state, std::string_view version, json::objec
 }  // namespace
 
 bool IsActive(const JobRecord& job) {
-  return StateOf(job).active && job.state != JobState::kHeld && !job.suspended_by_user;
+  // A script that is held while it runs is as active as others.
+  const bool held = job.suspended_by_user && !IsTrue(job, changes::kHeldCondition);
+  return StateOf(job).active && job.state != JobState::kHeld && !held;
 }
 
 json::object WorkloadSpec(const JobRecord& job, std::string_view version) {

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "backends/k8s/api_calls.h"
+#include "backends/k8s/batch_pods.h"
 #include "backends/k8s/copy_json.h"
 #include "backends/k8s/dependents.h"
 #include "backends/k8s/member_json.h"
@@ -117,6 +118,7 @@ class EnsureCopyCall : public std::enable_shared_from_this<EnsureCopyCall> {
     if (!object.ok() || !object->is_object())
       return done_(InvalidArgument("its rendered object cannot be read"));
     if (const Status images = CheckImages(*object); !images.ok()) return done_(images.error());
+    AddBatchParts(&*object);
     json::object& root = object->get_object();
     if (const auto* known = session_->priority_classes()) DropPriorityClasses(*known, &root);
     root["metadata"].as_object()["name"] =

@@ -24,6 +24,7 @@
 #include <utility>
 
 #include "backends/k8s/api_calls.h"
+#include "backends/k8s/batch_pods.h"
 #include "backends/k8s/dependents.h"
 #include "backends/k8s/member_json.h"
 #include "backends/k8s/patches.h"
@@ -82,6 +83,7 @@ class EnsureCall : public std::enable_shared_from_this<EnsureCall> {
     if (const Status images = CheckImages(rendered_); !images.ok()) return Answer(images.error());
     if (const auto* known = session_->priority_classes())
       DropPriorityClasses(*known, &rendered_.get_object());
+    AddBatchParts(&rendered_);
     Decorate(order_.sequence, !order_.suspended, &rendered_.get_object());
     if (order_.suspended) return Create();
     // The pods start with the create, so their dependents come first. They have no owner yet; the

@@ -105,6 +105,7 @@ constexpr ExtraFlag kExtraFlags[] = {
     {"exclusive", &JobExtra::exclusive},
     {"allocationOnly", &JobExtra::allocation_only},
     {"heldByAdmin", &JobExtra::held_by_admin},
+    {"holdAtRequeue", &JobExtra::hold_at_requeue},
     {"specialExit", &JobExtra::special_exit},
 };
 constexpr NumberMember kJobNumbers[] =

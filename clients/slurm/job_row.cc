@@ -141,7 +141,7 @@ State StateOf(const StateMembers& members) {
 }
 
 std::int64_t ShownPriority(const JobRow& row) {
-  if (row.held) return 0;
+  if (row.held || row.extra->hold_at_requeue) return 0;
   return row.priority > 1 ? row.priority : 1;
 }
 
@@ -178,7 +178,7 @@ std::string_view SlurmReason(const JobRow& row) {
   if (row.held && row.reason == "RequeueLimit") return "JobHoldMaxRequeue";
   if (row.held && row.reason == "HeldAfterRequeue" && !row.extra->special_exit)
     return "job_requeued_in_held_state";
-  if (row.held)
+  if (row.held || row.extra->hold_at_requeue)
     return row.extra->held_by_admin || row.reason == "HeldByAdmin" ? "JobHeldAdmin" : "JobHeldUser";
   if (row.state == State::kTimeout) return "TimeLimit";
   if (row.state == State::kOutOfMemory) return "OutOfMemory";

@@ -71,6 +71,8 @@ struct JobExtra {
   std::int64_t mail_events = 0, time_min_s = 0, nice = 0, suspended_s = 0, task_throttle = 0,
                tasks_per_node = 0, memory_per_cpu_mb = 0;
   bool exclusive = false, allocation_only = false, held_by_admin = false, special_exit = false;
+  /// Held while it runs.
+  bool hold_at_requeue = false;
   std::vector<std::pair<std::string_view, std::string_view>> how;  // long option, value
   std::vector<HetPart> components;
   std::vector<PodAmounts> pod_sets;  // only with components

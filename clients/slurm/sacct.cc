@@ -220,10 +220,12 @@ void AddAttempt(SacctReport& report, const JobRow& row, std::int32_t attempt,
   }
 }
 
-// The row as it was in an earlier attempt.
+// The row as it was in an earlier attempt. One that had ended for good was requeued afterwards.
 JobRow EarlierRow(const JobRow& row, const AttemptInfo& attempt) {
   JobRow out = row;
   out.state = attempt.state;
+  if (IsOver(out.state) && out.state != State::kPreempted && out.state != State::kNodeFail)
+    out.state = State::kRequeued;
   out.held = false;
   out.reason = attempt.reason;
   out.cluster = attempt.cluster;

@@ -310,6 +310,11 @@ State LineState(const SacctLine& line) {
   if (line.step != nullptr) return line.step->state;
   const State state = line.row->state;
   if (!line.batch_step) return state;
+  // One that had ended by itself before its job was requeued.
+  if (state == State::kRequeued && line.row->reason != "Requeued") {
+    const SlurmExit exit = ScriptExitOf(*line.row);
+    return exit.code == 0 && exit.signal == 0 ? State::kCompleted : State::kFailed;
+  }
   if (state == State::kTimeout || state == State::kPreempted || state == State::kDeadline ||
       state == State::kNodeFail || state == State::kRequeued)
     return State::kCancelled;

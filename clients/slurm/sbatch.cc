@@ -155,6 +155,8 @@ std::optional<OptionError> CheckOwner(const SbatchOptions& options) {
     if (found == options.client.end()) continue;
     const auto own = IsOwnId(found->second, name[0] == 'g');
     if (!own) return OptionError{std::string("Invalid --") + name + " specification"};
+    if (!*own && ::geteuid() != 0)
+      return OptionError{std::string("--") + name + " only permitted by root user"};
     if (!*own) {
       return OptionError{std::string("--") + name + ": jobs are submitted in the caller's own name",
                          kExitRefused};

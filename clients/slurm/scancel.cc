@@ -296,8 +296,12 @@ int TellFailure(const ScancelOptions& options, const char* what, const std::stri
   const bool gone = failure.status == 404 || failure.status == 409;
   if (gone && !options.verbose) return 0;
   if (!options.quiet) {
-    PrintError(kScancel, std::string("Kill job error on ") + what + " " + id + ": " +
-                             (gone ? "Invalid job id specified" : FailureText(failure)));
+    const bool step = std::string_view(what) == "job step id";
+    const std::string why = gone                    ? "Invalid job id specified"
+                            : failure.status != 403 ? FailureText(failure)
+                            : step                  ? "Invalid user id"
+                                                    : "Access/permission denied";
+    PrintError(kScancel, std::string("Kill job error on ") + what + " " + id + ": " + why);
   }
   return gone ? 0 : ErrorExit(kExitRefused);
 }

@@ -139,10 +139,15 @@ int FailPlain(const std::string& text) {
 
 std::string ChangeFailure(const client::Failure& failure, bool job_is_over) {
   const bool refused = failure.kind == client::Failure::Kind::kRefused;
-  if (refused && failure.status == 403) return "Access/permission denied";
+  if (refused && failure.status == 403) return "Invalid user id";
   if (refused && failure.status == 404) return "Invalid job id specified";
   if (refused && job_is_over) return "Job has already finished";
   return FailureText(failure);
+}
+
+bool IsOfCaller(client::ApiClient& api, const JobRow& row) {
+  const client::Outcome<std::string> self = OwnUser(api);
+  return self.ok() && *self == row.user;
 }
 
 std::string WithoutJobKey(const std::string& text) {

@@ -34,6 +34,8 @@ struct Session {
 int FailPlain(const std::string& text);
 /// Slurm's sentence for a refused change of a job.
 std::string ChangeFailure(const client::Failure& failure, bool job_is_over);
+/// True if the job is the caller's own. Costs a request.
+bool IsOfCaller(client::ApiClient& api, const JobRow& row);
 /// "jobid=12" and "job=12" as "12"; any other text unchanged.
 std::string WithoutJobKey(const std::string& text);
 

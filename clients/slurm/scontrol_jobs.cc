@@ -41,19 +41,20 @@ struct Verb {
 
 // A hold by root, or of another user's job, is the operator's.
 bool IsOwn(client::ApiClient& api, const JobRow& row) {
-  const client::Outcome<std::string> self = OwnUser(api);
-  return self.ok() && *self == row.user && *self != "root";
+  return row.user != "root" && IsOfCaller(api, row);
 }
+
+constexpr char kDenied[] = "Access/permission denied";
 
 // What became of the verb for one id, in Slurm's words.
 struct VerbResult {
   std::vector<std::string> errors;
   std::string failure;  // of the connection, or of the list of jobs; "": none
 
-  // Slurm has a second line for all of these verbs but requeue.
+  // Slurm has a second line for all of these verbs but requeue, unless a right is missing.
   void Refuse(const Verb& verb, const std::string& why, const std::string& id) {
-    errors.push_back(why + " for job " + id +
-                     (verb.name == "requeue" ? "" : "\nslurm_suspend error: " + why));
+    const bool one_line = verb.name == "requeue" || why == kDenied;
+    errors.push_back(why + " for job " + id + (one_line ? "" : "\nslurm_suspend error: " + why));
   }
 };
 
@@ -64,15 +65,22 @@ const char* OverWords(const Verb& verb) {
 }
 
 // Slurm's words for a verb that the state of the job does not allow.
-std::string VerbFailure(const Verb& verb, const client::Failure& failure, const JobRow& row) {
+std::string VerbFailure(client::ApiClient& api, const Verb& verb, const client::Failure& failure,
+                        const JobRow& row) {
   const bool suspends = Suspends(verb);
+  if (failure.kind == client::Failure::Kind::kRefused && failure.status == 403) {
+    const bool denied = suspends || verb.name == "requeue" || IsOfCaller(api, row);
+    return denied ? kDenied : ChangeFailure(failure, false);
+  }
   if (failure.kind == client::Failure::Kind::kRefused && failure.status == 409) {
-    if (IsOver(row.state)) return OverWords(verb);
+    // Its record has left the controller.
+    if (verb.name == "requeue" && IsOver(row.state) && row.requeue)
+      return "Invalid job id specified";
+    if (IsOver(row.state) && verb.name != "requeue") return OverWords(verb);
     if ((suspends || verb.name == "requeue") && IsPending(row.state))
       return "Job is pending execution";
     if (verb.name == "resume" && row.state == State::kRunning) return "Job is not suspended";
-    if (verb.name == "requeue" && !row.requeue && !IsOver(row.state))
-      return "Requested operation is presently disabled";
+    if (verb.name == "requeue" && !row.requeue) return "Requested operation is presently disabled";
   }
   return ChangeFailure(failure, IsOver(row.state));
 }
@@ -90,7 +98,9 @@ VerbResult SendVerb(client::ApiClient& api, const Verb& verb, const std::string&
     return result.Refuse(verb, "Invalid job id specified", text), result;
   TaskOutcomes outcomes(*spec);
   for (const JobRow& row : list.rows()) {
-    if (IsOver(row.state) && outcomes.Skips(row, OverWords(verb))) continue;
+    // An ended task runs again, too.
+    const bool again = verb.name == "requeue" && !IsArrayRecord(row);
+    if (IsOver(row.state) && !again && outcomes.Skips(row, OverWords(verb))) continue;
     // Of an array the waiting tasks are held and released, the others run on.
     const bool waits = IsPending(row.state);
     const bool of_waiting = verb.name == "hold" || verb.name == "release";
@@ -104,7 +114,7 @@ VerbResult SendVerb(client::ApiClient& api, const Verb& verb, const std::string&
     if (verb.admin_of_others && !IsOwn(api, row)) body["byAdmin"] = true;
     if (!body.empty()) call.body = json::serialize(body);
     const client::Outcome<json::value> answer = api.Send(call);
-    const std::string why = answer.ok() ? "" : VerbFailure(verb, answer.failure(), row);
+    const std::string why = answer.ok() ? "" : VerbFailure(api, verb, answer.failure(), row);
     if (row.array_job_id != 0) {
       outcomes.Add(row, why);
     } else if (!why.empty()) {

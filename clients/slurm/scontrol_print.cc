@@ -31,6 +31,17 @@ void SplitEntity(const Words& words, std::string* entity, std::string* which) {
   entity->resize(equals);
 }
 
+// Slurm has other words, on stdout, for a task that an array of this number does not have.
+int SayWhatIsMissing(Session& session, const std::vector<JobSpec>& specs) {
+  for (const JobSpec& spec : specs) {
+    JobList array;
+    if (!spec.tasks_only) continue;
+    const client::Outcome<bool> found = FetchJob(session.api, std::to_string(spec.id), &array);
+    if (found.ok() && *found) return WriteOut("Job " + SpecText(spec) + " not found\n"), 1;
+  }
+  return SayUnknownJob();
+}
+
 // Fetches the jobs that `which` names, or all. False after an error on stderr; `*exit` has the
 // status.
 bool FetchShown(Session& session, const std::string& which, std::vector<JobSpec>* specs,
@@ -51,7 +62,7 @@ bool FetchShown(Session& session, const std::string& which, std::vector<JobSpec>
   if (!fetched.ok())
     *exit = Fail(kScontrol, "slurm_load_jobs error: " + FailureText(fetched.failure()));
   else if (list->rows().empty())
-    *exit = SayUnknownJob();
+    *exit = SayWhatIsMissing(session, *specs);
   else
     return true;
   return false;
@@ -69,7 +80,10 @@ int ShowJobs(Session& session, const std::string& which, bool only_completing) {
     if (InClusters(session.options.clusters, row)) rows.push_back(&row);
   }
   DerivedRows derived(list.arena());
-  derived.Expand(false, specs, &rows);
+  // A task that waits is shown by itself, though it has no record of its own yet.
+  const bool tasks =
+      std::any_of(specs.begin(), specs.end(), [](const JobSpec& spec) { return spec.tasks_only; });
+  derived.Expand(tasks, specs, &rows);
   if (session.options.json || session.options.yaml) {
     RowContext context;
     context.default_ns = session.context.default_ns;

@@ -163,8 +163,8 @@ std::string ChangedTarget(const JobSpec& spec, const JobRow& row) {
 }
 
 // Slurm's sentence for a refused update, by the field that the server refuses.
-std::string UpdateFailure(const client::Failure& failure, const json::object& body,
-                          const JobRow& row) {
+std::string UpdateFailure(client::ApiClient& api, const client::Failure& failure,
+                          const json::object& body, const JobRow& row) {
   const auto names = [&](const char* field) {
     return body.contains(field) && failure.detail.find(field) != std::string::npos;
   };
@@ -179,6 +179,7 @@ std::string UpdateFailure(const client::Failure& failure, const json::object& bo
     if (names("timeLimit"))
       return "Requested time limit is invalid (missing or exceeds some limit)";
   }
+  if (failure.status == 403 && IsOfCaller(api, row)) return "Access/permission denied";
   return ChangeFailure(failure, IsOver(row.state));
 }
 
@@ -203,7 +204,7 @@ int UpdateJob(Session& session, const std::string& text, const std::vector<Assig
     call.target = client::JobPath(ChangedTarget(*spec, row)) + ":update";
     call.body = json::serialize(body);
     const client::Outcome<json::value> answer = session.api.Send(call);
-    outcomes.Add(row, answer.ok() ? "" : UpdateFailure(answer.failure(), body, row));
+    outcomes.Add(row, answer.ok() ? "" : UpdateFailure(session.api, answer.failure(), body, row));
   }
   int exit = 0;
   for (const std::string& line : outcomes.Lines(text)) exit = FailPlain(line);

@@ -56,24 +56,12 @@ bool ShowsEnded(const SqueueOptions& options) {
   return false;
 }
 
-// What ids, states and reasons of scripts are made from, and what is short: the server leaves out
-// what a job has not. The long texts are members of their own columns.
-constexpr std::string_view kBatchMembers[] = {
-    "allocationOnly",  "arrayJobId",     "arrayTaskId",  "begin",
-    "components",      "cpusPerTask",    "deadline",     "dependency",
-    "excludedNodes",   "exclusive",      "features",     "gres",
-    "heldByAdmin",     "licenses",       "maxNodes",     "memoryPerCpuMb",
-    "memoryPerNodeMb", "nice",           "nodes",        "partitionProblem",
-    "partitions",      "requiredNodes",  "reservation",  "specialExit",
-    "suspendedS",      "suspendedSince", "taskThrottle", "tasks",
-    "tasksPerNode",    "timeMinS",       "waitingTasks", "wckey",
-};
-
 // The members of a job view that columns, filters and order need, as the value of `?fields=`. A
 // view with all members is three times as long.
 std::string WantedMembers(const SqueueOptions& options) {
-  std::set<std::string> wanted = {"id", "state", "reason", "stopping"};
-  for (const std::string_view member : kBatchMembers) wanted.insert("batch." + std::string(member));
+  // Of a script what ids, states and reasons are made from; long texts are members of their
+  // columns.
+  std::set<std::string> wanted = {"id", "state", "reason", "stopping", "batch.brief"};
   const auto add = [&](std::string_view members) {
     for (std::string& member : SplitList(members)) wanted.insert(std::move(member));
   };

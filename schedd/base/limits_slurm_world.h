@@ -22,6 +22,9 @@ inline constexpr std::size_t kStepNodesBytes = 16 << 10;
 inline constexpr std::size_t kStepsPerReport = 256;
 // How often steps.jsonl is read at most.
 inline constexpr std::int64_t kStepReadEveryMs = 250;
+// Directories that pods of a queue share on Kubernetes members, and the path of one.
+inline constexpr std::size_t kSharedDirectories = 16;
+inline constexpr std::size_t kSharedPathBytes = 1024;
 // The line of scontrol notify.
 inline constexpr std::size_t kNotifyBytes = 4096;
 // Orders that may wait for one pod's supervisor.

@@ -116,7 +116,17 @@ void BeginAt(JobRecord* job, std::optional<WallTime> at, WallTime now) {
   }
 }
 
-std::string PartitionProblem(const JobRecord& job, const PartitionProperties& partition) {
+std::int32_t DeclaredMachines(const ConfigView& config) {
+  std::size_t most = 0;
+  for (const auto& [name, member] : config.member_clusters) {
+    if (member.nodes.empty()) return 0;
+    most = std::max(most, member.nodes.size());
+  }
+  return static_cast<std::int32_t>(most);
+}
+
+std::string PartitionProblem(const JobRecord& job, const PartitionProperties& partition,
+                             std::int32_t machines) {
   using State = PartitionProperties::State;
   if (job.batch == nullptr) return "";
   const BatchDetails& batch = *job.batch;
@@ -126,6 +136,7 @@ std::string PartitionProblem(const JobRecord& job, const PartitionProperties& pa
   } else if (partition.state == State::kDown) {
     reason = Reason::kPartitionDown;
   } else if ((partition.max_nodes > 0 && batch.nodes > partition.max_nodes) ||
+             (machines > 0 && batch.nodes > machines) ||
              std::max(batch.nodes, batch.max_nodes) < partition.min_nodes) {
     reason = Reason::kPartitionNodeLimit;
   } else if (partition.max_time_s > 0 &&
@@ -166,7 +177,7 @@ std::int64_t BatchPriority(const JobRecord& job) {
 
 std::int64_t ShownPriority(const JobRecord& job) {
   if (job.batch == nullptr) return job.priority;
-  if (job.suspended_by_user && !HoldsQuota(job.state)) return 0;
+  if (job.suspended_by_user) return 0;
   return std::max<std::int64_t>(1, BatchPriority(job));
 }
 

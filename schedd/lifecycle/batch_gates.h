@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "schedd/model/config.h"
 #include "schedd/model/job.h"
 #include "schedd/model/queues.h"
 
@@ -46,9 +47,13 @@ GateReason BeginReason(const JobRecord& job);
 /// A waiting job is not tried before `at`; unset: it may be tried at once.
 void BeginAt(JobRecord* job, std::optional<WallTime> at, WallTime now);
 
+/// The most machines that a member has, if every member declares its machines (annotation
+/// muster.io/nodes); 0: some member does not, and a node of a job is a pod wherever it is.
+std::int32_t DeclaredMachines(const ConfigView& config);
 /// The reason that BatchState::partition_problem names for a job in this partition:
-/// "PartitionTimeLimit" and its kin; "": none.
-std::string PartitionProblem(const JobRecord& job, const PartitionProperties& partition);
+/// "PartitionTimeLimit" and its kin; "": none. `machines`: DeclaredMachines.
+std::string PartitionProblem(const JobRecord& job, const PartitionProperties& partition,
+                             std::int32_t machines = 0);
 
 /// The last time at which a waiting job may start so that it ends by its deadline; nullopt: none.
 std::optional<WallTime> LatestStart(const JobRecord& job);

@@ -1,7 +1,10 @@
 #include "schedd/lifecycle/evictions.h"
 
+#include "schedd/base/check.h"
 #include "schedd/core/cycle/cycle.h"
 #include "schedd/core/plan/requeue.h"
+#include "schedd/lifecycle/batch_gates.h"
+#include "schedd/model/admission_lifecycle.h"
 #include "schedd/model/member_queues.h"
 
 namespace muster::changes {
@@ -101,6 +104,46 @@ Draft Deactivated(const JobRecord& job, const std::string& cause, WallTime now) 
     MarkEvicted(draft.get(), DeactivationEviction(*draft), now);
     SayWhyItWaits(draft.get());
   }
+  return draft;
+}
+
+// From its end on it is as if its attempt had been stopped for a requeue. It has its whole time
+// again.
+Draft RunAgain(const JobRecord& job, const std::string& by, WallTime not_before,
+               const AdmissionSettings& settings, WallTime now) {
+  MUSTER_CHECK(Next(job.state, JobEvent::kRunAgain).has_value());
+  auto stopped = std::make_shared<JobRecord>(job);
+  stopped->state = JobState::kRunning;
+  stopped->end_time = {};
+  stopped->exit_code.reset();
+  stopped->exit_signal = 0;
+  // A hold from before its end is over.
+  if (!job.suspended_by_user && BatchStateOf(job).held_by_admin)
+    ChangeBatch(stopped.get(), [](BatchState* state) { state->held_by_admin = false; });
+  DropCondition(stopped.get(), "Finished");
+  DropCondition(stopped.get(), "Evicted");
+  MarkEvicted(stopped.get(), {std::string(ReasonName(Reason::kRequeued)), "", "Requeued by " + by},
+              now);
+  Draft draft = BackToPending(*stopped, not_before, settings, now);
+  ChangeState(draft.get(), [](AdmissionState* state) { state->past_execution_s = 0; });
+  return draft;
+}
+
+Draft HeldWhileRunning(const JobRecord& job, bool by_admin, WallTime now) {
+  auto draft = std::make_shared<JobRecord>(job);
+  draft->suspended_by_user = true;
+  SetCondition(draft.get(), kHeldCondition, true, ReasonName(Reason::kHeldByUser),
+               "It is held when it is requeued", now);
+  if (by_admin) ChangeBatch(draft.get(), [](BatchState* state) { state->held_by_admin = true; });
+  return draft;
+}
+
+Draft ReleasedWhileRunning(const JobRecord& job) {
+  auto draft = std::make_shared<JobRecord>(job);
+  draft->suspended_by_user = false;
+  DropCondition(draft.get(), kHeldCondition);
+  ChangeBatch(draft.get(),
+              [](BatchState* state) { state->held_by_admin = state->special_exit = false; });
   return draft;
 }
 

@@ -31,6 +31,14 @@ Draft EvictedByChecks(const JobRecord& job, WallTime now);
 Draft EvictedUnready(const JobRecord& job, const WaitForPodsReady& rules,
                      const PodsReadyDeadline& deadline, std::int32_t jitter_millionths,
                      bool elsewhere, WallTime now);
+/// An ended batch script waits again under its number, from `not_before` on, as one that was
+/// stopped for a requeue (rule B25). `by`: who asked for it. `job` must be terminal.
+Draft RunAgain(const JobRecord& job, const std::string& by, WallTime not_before,
+               const AdmissionSettings& settings, WallTime now);
+/// A script that runs is held, or not any more: that counts when it is requeued (rule B25).
+/// `by_admin`: only an operator releases it.
+Draft HeldWhileRunning(const JobRecord& job, bool by_admin, WallTime now);
+Draft ReleasedWhileRunning(const JobRecord& job);
 /// Takes it out of the queue, or marks it to be taken off its member, until somebody activates it
 /// again. `cause` is why Muster does it; "" if a user did. One that is on its way out already goes
 /// on leaving as it does.

@@ -74,13 +74,6 @@ bool TakeMessage(JobRecord* job, const std::string& seen) {
   return true;
 }
 
-void DropCondition(JobRecord* job, std::string_view type) {
-  if (FindCondition(*job, type) == nullptr) return;
-  auto list = std::make_shared<std::vector<Condition>>(*job->conditions);
-  std::erase_if(*list, [type](const Condition& one) { return one.type == type; });
-  job->conditions = std::move(list);
-}
-
 // It leaves its member: another one is still to be chosen.
 void LeavePlace(JobRecord* job, WallTime now) {
   job->cluster.clear();
@@ -115,6 +108,9 @@ void HoldAfterRequeue(JobRecord* job) {
     job->suspended_by_user = true;
     job->reason = Reason::kRequeueLimit;
     job->message = "Its attempts were lost too often; release it to let it be scheduled";
+  } else if (IsTrue(*job, kHeldCondition)) {
+    // Held while it ran: an ordinary hold.
+    job->reason = Reason::kHeldByUser;
   } else if (job->suspended_by_user) {
     job->reason = Reason::kHeldAfterRequeue;
     job->message = "The job was requeued and is held; release it to let it be scheduled";
@@ -327,6 +323,7 @@ Draft Ended(const JobRecord& job, JobEvent how, Reason reason, const std::string
   draft->end_time = std::max({draft->end_time, draft->start_time, draft->admit_time});
   draft->ready_pods = 0;
   draft->suspended_by_user = false;
+  DropCondition(draft.get(), kHeldCondition);
   LeaveSuspension(draft.get(), now);
   draft->admission = nullptr;
   EndSlices(draft.get());
@@ -374,6 +371,7 @@ Draft BackToPending(const JobRecord& job, WallTime not_before, const AdmissionSe
   draft->ready_pods = draft->succeeded_pods = draft->failed_pods = 0;
   LeaveSuspension(draft.get(), now);
   if (ran && asked) HoldAfterRequeue(draft.get());
+  DropCondition(draft.get(), kHeldCondition);
   Waits(draft.get());
   const auto& again_at = StateOf(*draft).requeue_at;
   const bool says = draft->reason == Reason::kBackoff || draft->reason == Reason::kBeginTime;

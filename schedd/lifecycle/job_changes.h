@@ -62,6 +62,8 @@ Draft Stuck(const JobRecord& job, const std::string& why);
 /// Why an attempt is being ended, without what its member says to it.
 std::string StopText(const JobRecord& job);
 Draft Held(const JobRecord& job);
+/// The condition of a script that was held while it ran: the hold counts when it is requeued.
+inline constexpr std::string_view kHeldCondition = "Held";
 Draft Released(const JobRecord& job);
 /// A waiting job's reason; null if it is what the record says already.
 Draft Waiting(const JobRecord& job, Reason reason, const std::string& message,

@@ -59,6 +59,13 @@ void SetCondition(JobRecord* job, std::string_view type, bool status, std::strin
   job->conditions = std::move(list);
 }
 
+void DropCondition(JobRecord* job, std::string_view type) {
+  if (FindCondition(*job, type) == nullptr) return;
+  auto list = std::make_shared<std::vector<Condition>>(*job->conditions);
+  std::erase_if(*list, [type](const Condition& one) { return one.type == type; });
+  job->conditions = std::move(list);
+}
+
 // Records without a state share one empty state.
 const AdmissionState& StateOf(const JobRecord& job) {
   static const AdmissionState kNone;

@@ -17,6 +17,8 @@ namespace muster {
 /// Sets a condition in place, or adds it. Its transition time moves only if its status does.
 void SetCondition(JobRecord* job, std::string_view type, bool status, std::string_view reason,
                   std::string_view message, WallTime now);
+/// Removes a condition; no effect without it.
+void DropCondition(JobRecord* job, std::string_view type);
 
 /// The admission state of a record; an empty one if the record has none.
 const AdmissionState& StateOf(const JobRecord& job);

@@ -38,9 +38,14 @@ struct AdmissionCheckStatus {
   bool operator==(const AdmissionCheckStatus&) const = default;
 };
 
+enum class PreemptionGateKind : std::uint8_t {
+  kOfWorkload,   // named by the workload: counts under feature gates alone
+  kOfPartition,  // of a job's entry in a partition other than its own: counts always (rule B29)
+};
 struct PreemptionGate {
   std::string name;
   bool open = false;
+  PreemptionGateKind kind = PreemptionGateKind::kOfWorkload;
   bool operator==(const PreemptionGate&) const = default;
 };
 

@@ -14,9 +14,6 @@
 
 namespace muster {
 
-/// The preemption gate of a job's entries in partitions other than its own (rule B29).
-inline constexpr const char* kPartitionGate = "muster.io/partition";
-
 /// Indexes of array tasks: first, first + step, ... up to last. 0 <= first <= last, step >= 1.
 struct TaskRange {
   std::int32_t first = 0, last = 0, step = 1;

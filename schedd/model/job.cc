@@ -22,6 +22,12 @@ constexpr std::array<std::pair<JobState, std::string_view>, 8> kStates = {{
     {JobState::kReserved, "Pending"},
 }};
 
+// What the names of several hosts begin with: those of the pods of an Indexed Job, or of the first
+// Job of a JobSet.
+std::string HostStem(const JobRecord& job) {
+  return job.name + (job.batch->components.empty() ? "-" : "-main-0-");
+}
+
 }  // namespace
 
 const Condition* FindCondition(const JobRecord& job, std::string_view type) {
@@ -85,7 +91,7 @@ std::vector<std::string> HostsOf(const JobRecord& job) {
   const std::int32_t nodes = job.batch == nullptr ? 1 : job.batch->nodes;
   if (nodes <= 1) return {job.cluster};
   std::vector<std::string> hosts;
-  for (std::int32_t i = 0; i < nodes; ++i) hosts.push_back(job.name + "-" + std::to_string(i));
+  for (std::int32_t i = 0; i < nodes; ++i) hosts.push_back(HostStem(job) + std::to_string(i));
   return hosts;
 }
 
@@ -93,7 +99,7 @@ std::string NodeListOf(const JobRecord& job) {
   if (job.cluster.empty()) return "";
   const std::int32_t nodes = job.batch == nullptr ? 1 : job.batch->nodes;
   if (nodes <= 1) return job.cluster;
-  return job.name + "-[0-" + std::to_string(nodes - 1) + "]";
+  return HostStem(job) + "[0-" + std::to_string(nodes - 1) + "]";
 }
 
 std::string_view JobStateName(JobState state) {

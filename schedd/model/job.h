@@ -73,7 +73,8 @@ const BatchState& BatchStateOf(const JobRecord& job);
 /// True for the record that stands for the waiting tasks of an array.
 bool IsArrayRecord(const JobRecord& job);
 /// The host names of the job's nodes, in the order of SLURM_NODEID (rule B28): the member's name
-/// for one node, NAME-0, NAME-1 ... for several; empty before it has a member.
+/// for one node, NAME-0, NAME-1 ... for several (of a heterogeneous job NAME-main-0-0 ...); empty
+/// before it has a member.
 std::vector<std::string> HostsOf(const JobRecord& job);
 /// The same as a host list: "east", "job-7-[0-1]"; "" before it has a member.
 std::string NodeListOf(const JobRecord& job);

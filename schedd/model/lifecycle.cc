@@ -1,5 +1,5 @@
 // The transition table. Next searches it from the top; a pair of state and event that is not in it
-// is refused. Terminal states have no row, so they absorb every event.
+// is refused. Terminal states absorb every event but kRunAgain.
 #include "schedd/model/lifecycle.h"
 
 namespace muster {
@@ -45,6 +45,10 @@ constexpr Transition kTransitions[] = {
     {JobState::kRunning, JobEvent::kRequeue, JobState::kPending},
     {JobState::kAdmitted, JobEvent::kEvict, JobState::kPending},
     {JobState::kRunning, JobEvent::kEvict, JobState::kPending},
+    // A user has an ended script run once more, under the same number.
+    {JobState::kSucceeded, JobEvent::kRunAgain, JobState::kPending},
+    {JobState::kFailed, JobEvent::kRunAgain, JobState::kPending},
+    {JobState::kCancelled, JobEvent::kRunAgain, JobState::kPending},
 };
 
 }  // namespace

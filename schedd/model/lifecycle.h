@@ -19,10 +19,12 @@ enum class JobEvent : std::uint8_t {
   kCancel,
   kRequeue,
   kEvict,
+  /// An ended batch script is requeued (rule B25).
+  kRunAgain,
 };
 
 /// The state after `event` in `state`; nullopt if the event is not allowed there. Terminal states
-/// absorb.
+/// absorb all but kRunAgain.
 std::optional<JobState> Next(JobState state, JobEvent event);
 
 }  // namespace muster

@@ -23,6 +23,14 @@ inline constexpr std::string_view kRecordFinalizer = "muster.io/record";
 /// Annotation of a LocalQueue or a ClusterQueue: the image in which batch scripts of that queue run
 /// on members that need images.
 inline constexpr std::string_view kDefaultImageAnnotation = "muster.io/default-image";
+/// The same: the image that has Muster installed, whose Slurm commands pods of batch scripts get.
+inline constexpr std::string_view kToolsImageAnnotation = "muster.io/tools-image";
+/// The same: directories that all pods of a queue's batch scripts share (model/shared_directory.h).
+inline constexpr std::string_view kSharedDirectoriesAnnotation = "muster.io/shared-directories";
+/// Where pods of batch scripts have their script.
+inline constexpr std::string_view kBatchVolumePath = "/tmp/muster-batch";
+/// Where pods of batch scripts have the programs of that image: the agent and the Slurm commands.
+inline constexpr std::string_view kToolsPath = "/opt/muster";
 /// The image of containers that run without one, on the host; a member that needs images cannot run
 /// them.
 inline constexpr std::string_view kHostImage = "muster.io/host";

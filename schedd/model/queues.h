@@ -185,6 +185,9 @@ struct ClusterQueue {
   StopPolicy stop_policy = StopPolicy::kNone;
   OnClusterLost on_cluster_lost;
   std::string default_image;  // annotation muster.io/default-image; "": none
+  std::string tools_image;    // annotation muster.io/tools-image; "": none
+  /// Annotation muster.io/shared-directories (shared_directory.h); "": none.
+  std::string shared_directories;
   std::string placement;      // annotation muster.io/placement; "": none
   MemberDispatch dispatch;
   Rebalance rebalance;
@@ -236,6 +239,9 @@ struct LocalQueue {
   StopPolicy stop_policy = StopPolicy::kNone;
   double fair_weight = 1;
   std::string default_image = {};  // annotation muster.io/default-image; "": none
+  std::string tools_image = {};    // annotation muster.io/tools-image; "": none
+  /// Annotation muster.io/shared-directories (shared_directory.h); "": none.
+  std::string shared_directories = {};
   std::string placement = {};      // annotation muster.io/placement; "": none
   PartitionProperties partition = {};
 };

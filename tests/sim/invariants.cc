@@ -101,14 +101,16 @@ void Invariants::CheckUsageRows(const StoredWorld& stored) {
   }
 }
 
-// A job that has ended stays as it is, and attempts and versions only grow.
+// A job that has ended stays as it is, unless it is a script that its user requeues; attempts and
+// versions only grow.
 void Invariants::CheckLife(const JobRecord& job) {
   const auto found = last_.find(job.id);
   if (found == last_.end()) return;
   const JobRecord& before = *found->second;
   if (before.uid != job.uid || before.name != job.name)
     stage_.Break("I1: " + Name(job) + " is another one");
-  if (IsTerminal(before.state) && before.state != job.state)
+  const bool again = before.batch != nullptr && job.requeues > before.requeues;
+  if (IsTerminal(before.state) && before.state != job.state && !again)
     stage_.Break("I5: " + Name(job) + " left its end: " + std::string(JobStateName(job.state)));
   if (job.attempt < before.attempt) stage_.Break("I5: " + Name(job) + " has a lower attempt");
   if (job.attempt > before.attempt && HoldsQuota(before.state) && HoldsQuota(job.state) &&

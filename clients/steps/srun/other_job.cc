@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "clients/steps/join_variable.h"
+#include "clients/steps/proc_file.h"
 #include "clients/steps/words.h"
 
 namespace muster::steps {
@@ -21,18 +22,6 @@ namespace {
 // A job that has just begun to run has its first process soon.
 constexpr int kLooks = 20;
 constexpr int kLookPauseMs = 50;
-
-std::string ReadAll(const std::string& path) {
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  std::string out;
-  char buffer[16 << 10];
-  while (file && out.size() < (4u << 20)) {
-    const ssize_t got = ::read(file.get(), buffer, sizeof(buffer));
-    if (got <= 0) break;
-    out.append(buffer, static_cast<std::size_t>(got));
-  }
-  return out;
-}
 
 // A process by what its environment tells.
 struct ProcessOfJob {
@@ -78,12 +67,14 @@ bool LookForProcess(const std::string& job, const std::string& attempt, JobPlace
   DIR* proc = ::opendir("/proc");
   bool good = false;
   while (const dirent* entry = proc == nullptr ? nullptr : ::readdir(proc)) {
-    if (!WholeNumber(entry->d_name)) continue;
+    const auto number = WholeNumber(entry->d_name);
+    if (!number) continue;
+    const auto pid = static_cast<pid_t>(*number);
     const std::string process = std::string("/proc/") + entry->d_name;
     struct stat what {};
     // Root may read what others have written there, and must not believe it.
     if (!IsOwn(process, &what)) continue;
-    ProcessOfJob found = ReadProcessOfJob(ReadAll(process + "/environ"), job);
+    ProcessOfJob found = ReadProcessOfJob(ReadProc(pid, "environ"), job);
     if (!found.of_job || !found.directory.ends_with("/" + attempt + "/steps")) continue;
     if (found.of_step && !out->directory.empty()) continue;
     std::string directory = Reach(process, found.directory);

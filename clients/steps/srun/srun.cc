@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -163,6 +164,28 @@ NameFacts FactsOf(const std::string& job, std::int32_t step) {
   return out;
 }
 
+// The host of this pod of the job; "" of a job that names none.
+std::string OwnHost() {
+  const auto hosts = ExpandHosts(EnvironmentText("SLURM_JOB_NODELIST"));
+  const auto index = WholeNumber(EnvironmentText("JOB_COMPLETION_INDEX")).value_or(0);
+  if (!hosts || hosts->empty()) return "";
+  return (*hosts)[std::min(static_cast<std::size_t>(index), hosts->size() - 1)];
+}
+
+// Places the step on this node, the only one whose agent can be reached. False if it asks for
+// others.
+bool KeepToOwnNode(std::vector<Component>* components) {
+  const std::string own = OwnHost();
+  for (Component& component : *components) {
+    PartRequest& request = component.plan.request;
+    const bool others = std::any_of(request.with_hosts.begin(), request.with_hosts.end(),
+                                    [&](const std::string& host) { return host != own; });
+    if (request.nodes > 1 || request.het_group > 0 || request.relative > 0 || others) return false;
+    if (!own.empty() && request.with_hosts.empty()) request.with_hosts = {own};
+  }
+  return true;
+}
+
 // The whole step, from its creation to the last task's end.
 int RunStep(const JobPlace& place, bool start_agent, std::vector<Component>* components) {
   const OptionValues& options = components->front().options;
@@ -174,9 +197,9 @@ int RunStep(const JobPlace& place, bool start_agent, std::vector<Component>* com
     refusal = OptionRefusal{error};
   if (!refusal) refusal = PlanComponents(EnvironmentText, components);
   if (refusal) return Report(*refusal);
-  if (place.private_directory && components->front().plan.request.nodes > 1)
+  if (place.private_directory && !KeepToOwnNode(components))
     return Fail("the nodes of job " + place.job +
-                " share no steps directory: a step can use one node here (-N1)");
+                " share no steps directory: a step can use this one alone (-N1)");
   const RunSettings settings = RunSettingsOf(components->front().options, place.job);
   for (const Component& component : *components) {
     for (const std::string& warning : component.plan.warnings) {

@@ -111,6 +111,7 @@ CycleEntry Cycle::MakeEntry(CycleQueue* queue, CycleClass* of, const JobPtr& job
   entry.queue = queue;
   entry.of = of;
   entry.preemptor = PreemptorOf(queue->node, settings_, *job);
+  entry.rank.tier = TierOf(config_, *job);
   entry.rank.priority = entry.preemptor.priority;
   entry.rank.queue_time = entry.preemptor.queue_time;
   entry.rank.sequence = job->accept_seq;

@@ -24,6 +24,7 @@ std::tuple<WallTime, std::int64_t, std::int64_t> Arrival(const EntryRank& rank) 
 bool ClassicalBefore(const EntryRank& a, const EntryRank& b, const AdmissionSettings& settings) {
   if (a.holds_quota != b.holds_quota) return a.holds_quota;
   if (settings.prioritize_preemptors && a.preemptor != b.preemptor) return a.preemptor;
+  if (a.tier != b.tier) return a.tier > b.tier;
   if (a.level != b.level) return a.level < b.level;
   if (settings.priority_sorting_within_cohort && a.priority != b.priority) {
     return a.priority > b.priority;

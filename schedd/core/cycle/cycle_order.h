@@ -17,6 +17,7 @@ namespace muster::core {
 struct EntryRank {
   bool holds_quota = false;  // it is a second pass
   bool preemptor = false;    // its victims are being stopped
+  std::int32_t tier = 1;     // of its partition (rule B29)
   std::int32_t level = 0;    // borrowing level
   std::int64_t priority = 0;
   WallTime queue_time;

@@ -249,7 +249,7 @@ bool Cycle::Yields(const CycleEntry& entry) {
   const NodeIndex queue = entry.queue->node;
   std::vector<Charges> of_others;
   for (const RoomShortage& one : entry.queue->short_of_room) {
-    if (one.admission != nullptr && Before(*one.job, *entry.job, settings_))
+    if (one.admission != nullptr && Before(*one.job, *entry.job, config_, settings_))
       of_others.push_back(ChargesOf(usage_.tree(), *one.admission));
   }
   for (const Charges& charges : of_others) {

@@ -1,6 +1,7 @@
 // Explain: the jobs before a job in its queues, whether one of them holds the others up, and what
 // decides between member clusters.
 #include <algorithm>
+#include <map>
 
 #include "schedd/base/limits.h"
 #include "schedd/core/explain/explain_parts.h"
@@ -19,7 +20,11 @@ class QueueOrder {
   QueueOrder(const Snapshot& snapshot, const ClusterQueue& queue)
       : settings_(*snapshot.settings),
         usages_(queue.usage_based ? snapshot.local_usages.get() : nullptr),
-        sticky_(queue.strategy == QueueingStrategy::kBestEffortFifo) {}
+        sticky_(queue.strategy == QueueingStrategy::kBestEffortFifo) {
+    for (const auto& [name, local] : snapshot.config->local_queues) {
+      if (local.partition.tier != 1) tiers_.emplace(name, local.partition.tier);
+    }
+  }
 
   // True if the job waits for its victims: then its queue tries it before all others (rule A13).
   bool Sticks(const JobRecord& job) const {
@@ -31,6 +36,8 @@ class QueueOrder {
     const double right = UsageOf(*b);
     if (left != right) return left < right;
     if (Sticks(*a) != Sticks(*b)) return Sticks(*a);
+    if (const std::int32_t first = Tier(*a), second = Tier(*b); first != second)
+      return first > second;
     return Before(*a, *b, settings_);
   }
 
@@ -42,9 +49,17 @@ class QueueOrder {
     return found == usages_->end() ? 0 : found->second;
   }
 
+  std::int32_t Tier(const JobRecord& job) const {
+    if (tiers_.empty()) return 1;
+    const auto found = tiers_.find({job.ns, job.local_queue});
+    return found == tiers_.end() ? 1 : found->second;
+  }
+
   const AdmissionSettings& settings_;
   const LocalQueueUsages* usages_;
   const bool sticky_;
+  // Of LocalQueues whose tier is not 1.
+  std::map<std::pair<std::string, std::string>, std::int32_t> tiers_;
 };
 
 // True if the job may be in its queue and is not in a back-off.

@@ -85,7 +85,7 @@ bool PreemptionIsGated(const JobRecord& job, const AdmissionSettings& settings) 
   if (gates.empty()) return false;
   const bool all = settings.orchestrated_preemption || settings.concurrent_admission;
   return std::any_of(gates.begin(), gates.end(), [&](const PreemptionGate& gate) {
-    return !gate.open && (all || gate.name == kPartitionGate);
+    return !gate.open && (all || gate.kind == PreemptionGateKind::kOfPartition);
   });
 }
 

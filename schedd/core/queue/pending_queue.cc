@@ -17,6 +17,7 @@
 namespace muster::core {
 
 bool Before(const Seat& a, const Seat& b) {
+  if (a.tier != b.tier) return a.tier > b.tier;
   if (a.priority != b.priority) return a.priority > b.priority;
   if (a.time != b.time) return a.time < b.time;
   return std::tie(a.job->accept_seq, a.job->id) < std::tie(b.job->accept_seq, b.job->id);

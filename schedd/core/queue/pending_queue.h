@@ -22,12 +22,13 @@ namespace muster::core {
 
 /// A workload with the values that order it, computed when it came.
 struct Seat {
+  std::int32_t tier = 1;      // of its partition (rule B29)
   std::int64_t priority = 0;  // effective
   WallTime time;              // rule A8
   JobPtr job;
 };
 
-/// Higher priority, then earlier queue timestamp, then earlier acceptance.
+/// Higher tier, then higher priority, then earlier queue timestamp, then earlier acceptance.
 bool Before(const Seat& a, const Seat& b);
 
 struct SeatBefore {

@@ -16,7 +16,8 @@
 
 namespace muster::core {
 
-/// The seat of a workload: its record with effective priority and queue timestamp.
+/// The seat of a workload in a partition of tier 1: its record with effective priority and queue
+/// timestamp.
 inline Seat SeatOf(JobPtr job, const AdmissionSettings& settings) {
   Seat seat;
   seat.priority = EffectivePriority(*job, settings);
@@ -36,6 +37,8 @@ struct PendingQueues::Impl {
   std::map<std::string, PendingQueue*> ready;          // queues that are Ready, in name order
   std::map<NodeIndex, std::set<std::string>> blocked;  // by root of the tree; may name idle queues
   std::map<std::pair<std::string, std::string>, double> usage;  // by (namespace, LocalQueue)
+  // Of LocalQueues whose tier is not 1: none, as a rule.
+  std::map<std::pair<std::string, std::string>, std::int32_t> tiers;
   std::map<std::string, std::int64_t> generations;  // number of releases by ClusterQueue
   std::int64_t configured = 0;                      // number of calls of Configure
   std::string key;                                  // buffer of HashOf
@@ -96,6 +99,27 @@ struct PendingQueues::Impl {
     return it->second;
   }
 
+  // Reads the tiers of the configuration; true if they have changed.
+  bool TakeTiers() {
+    decltype(tiers) found;
+    for (const auto& [name, local] : config->local_queues) {
+      if (local.partition.tier != 1) found.emplace(name, local.partition.tier);
+    }
+    std::swap(tiers, found);
+    return tiers != found;
+  }
+
+  Seat SeatFor(JobPtr job) const {
+    std::int32_t tier = 1;
+    if (!tiers.empty()) {
+      const auto found = tiers.find({job->ns, job->local_queue});
+      if (found != tiers.end()) tier = found->second;
+    }
+    Seat seat = SeatOf(std::move(job), *settings);
+    seat.tier = tier;
+    return seat;
+  }
+
   double UsageOf(const PendingQueue& queue, const JobRecord& job) const {
     if (!queue.rules.usage_based) return 0;
     const auto found = usage.find({job.ns, job.local_queue});
@@ -121,12 +145,12 @@ struct PendingQueues::Impl {
     const JobId id = job->id;
     const double of_local_queue = UsageOf(queue, *job);
     const std::string& hash = HashOf(*job);
-    places[id] = queue.Insert(SeatOf(std::move(job), *settings), hash, of_local_queue);
+    places[id] = queue.Insert(SeatFor(std::move(job)), hash, of_local_queue);
   }
 
   void SetAside(PendingQueue& queue, JobPtr job, bool backoff) {
     const JobId id = job->id;
-    places[id] = queue.SetAside(SeatOf(std::move(job), *settings), backoff);
+    places[id] = queue.SetAside(SeatFor(std::move(job)), backoff);
   }
 
   // Takes a workload out of its class or pen; the queue stays, even if it is empty.

@@ -27,6 +27,17 @@ bool Before(const JobRecord& a, const JobRecord& b, const AdmissionSettings& set
   return Before(seat(a), seat(b));
 }
 
+std::int32_t TierOf(const ConfigView& config, const JobRecord& job) {
+  const auto found = config.local_queues.find({job.ns, job.local_queue});
+  return found == config.local_queues.end() ? 1 : found->second.partition.tier;
+}
+
+bool Before(const JobRecord& a, const JobRecord& b, const ConfigView& config,
+            const AdmissionSettings& settings) {
+  const std::int32_t first = TierOf(config, a), second = TierOf(config, b);
+  return first != second ? first > second : Before(a, b, settings);
+}
+
 // A workload that moved to another ClusterQueue leaves the old queue first.
 void PendingQueues::Impl::Add(JobPtr job, WallTime now) {
   const Place* place = PlaceOf(job->id);
@@ -56,7 +67,7 @@ void PendingQueues::Impl::AddAgain(PendingQueue& queue, const Place& place, JobP
     queue.inflight_was = before;
   const bool equal = EqualToQueue(*before, *job);
   if (standing == PendingState::kInflight || (standing == PendingState::kParked && equal)) {
-    places[id] = queue.Replace(place, SeatOf(std::move(job), *settings));
+    places[id] = queue.Replace(place, SeatFor(std::move(job)));
     return;
   }
   if (!equal) {
@@ -201,6 +212,7 @@ void PendingQueues::Configure(ConfigPtr config, QuotaTreePtr tree, AdmissionSett
   impl_->config = std::move(config);
   impl_->tree = std::move(tree);
   impl_->settings = std::move(settings);
+  const bool other_tiers = impl_->TakeTiers();
   impl_->blocked.clear();
   ++impl_->configured;
   std::erase_if(impl_->generations, [this](const auto& entry) {
@@ -209,7 +221,7 @@ void PendingQueues::Configure(ConfigPtr config, QuotaTreePtr tree, AdmissionSett
   for (auto& [name, queue] : impl_->queues) {
     const QueueRules before = queue.rules;
     impl_->SetRules(queue);
-    if (other_settings || !(before == queue.rules)) impl_->Rebuild(queue);
+    if (other_settings || other_tiers || !(before == queue.rules)) impl_->Rebuild(queue);
     if (queue.blocked_by.value != 0) impl_->blocked[impl_->RootOf(name)].insert(name);
   }
   if (old != nullptr && old != impl_->config) impl_->Regroup(*old);

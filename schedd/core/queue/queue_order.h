@@ -2,9 +2,10 @@
 // it, and Kueue's state machine of queues (rules A12 to A16).
 //
 // Order inside one queue: lower usage of the LocalQueue (only usage-based queues); the sticky
-// preemptor (only BestEffortFIFO); higher effective priority; earlier queue timestamp; earlier
-// acceptance. When one of several equal workloads does not fit, all of them are parked until a
-// flush, so a cycle costs what changed and not what waits.
+// preemptor (only BestEffortFIFO); higher tier of the LocalQueue as a partition (Muster's own, rule
+// B29); higher effective priority; earlier queue timestamp; earlier acceptance. When one of several
+// equal workloads does not fit, all of them are parked until a flush, so a cycle costs what changed
+// and not what waits.
 //
 // Kueue tries a head that it requeues at once again and again. Here such a head *blocks* its queue
 // while another try could not end otherwise, and HasActive() is true only while another cycle can
@@ -113,7 +114,13 @@ class PendingQueues {
   std::unique_ptr<Impl> impl_;
 };
 
-/// True if `a` is tried before `b` in one ClusterQueue, if neither is the sticky preemptor.
+/// The tier of the job's partition, which is its LocalQueue (rule B29); 1 unless it says another.
+std::int32_t TierOf(const ConfigView& config, const JobRecord& job);
+/// True if `a` is tried before `b` in one ClusterQueue, if neither is the sticky preemptor and
+/// their partitions are of one tier.
 bool Before(const JobRecord& a, const JobRecord& b, const AdmissionSettings& settings);
+/// The same in any partitions.
+bool Before(const JobRecord& a, const JobRecord& b, const ConfigView& config,
+            const AdmissionSettings& settings);
 
 }  // namespace muster::core

@@ -51,6 +51,8 @@ class Attempts : public JobFollower {
   void RequeueStopped(const JobPtr& job);
   /// A waiting job may be tried again: the cause that kept it out is over.
   JobPtr Retry(const JobPtr& job, std::string_view reason, const std::string& message);
+  /// An ended script waits again, as after a requeue (rule B25).
+  JobPtr RunAgain(const JobPtr& job, const std::string& by);
   /// Removes the objects of all its attempts from members; a job that is being deleted goes with
   /// the last one.
   void CleanUp(const JobPtr& job);
@@ -86,6 +88,7 @@ class Attempts : public JobFollower {
   void Start(const JobPtr& job);
   void FinishDeletion(const JobPtr& job);
   WallTime NextTry(const JobRecord& evicted, WallTime now);
+  WallTime AfterRequeueWait(const JobRecord& job, WallTime now);
 
   void ApplyEffect(const dispatch::StepResult& result, const Observation* seen);
   void NoteUse(const DispatchRow& row, const Observation& seen);

@@ -11,6 +11,7 @@
 #include "schedd/engine/jobs/refusals.h"
 #include "schedd/lifecycle/batch_gates.h"
 #include "schedd/lifecycle/dependencies.h"
+#include "schedd/lifecycle/evictions.h"
 #include "schedd/model/task_ranges.h"
 
 namespace muster {
@@ -136,8 +137,6 @@ Status BatchCommands::CheckState(const JobRecord& job, const JobUpdate& update) 
   if (update.queue) return NotOnceStarted("queue");
   if (update.dependencies) return NotOnceStarted("dependency");
   if (update.begin_at) return NotOnceStarted("begin");
-  if (update.own_priority && *update.own_priority == std::int64_t{0})
-    return NotOnceStarted("priority");
   if (update.priority_class && job.priority_class.empty()) return NotOnceStarted("priorityClass");
   if (!update.spec) return Done{};
   if (const char* field = ChangedShape(*job.batch, *update.spec->batch); field != nullptr)
@@ -197,7 +196,8 @@ void BatchCommands::TakeQueue(const JobUpdate& update, JobRecord* draft) {
   if (!WaitsYet(*draft)) return;
   const auto queue = config_.view()->local_queues.find({draft->ns, draft->local_queue});
   if (queue == config_.view()->local_queues.end()) return;
-  std::string problem = changes::PartitionProblem(*draft, queue->second.partition);
+  std::string problem = changes::PartitionProblem(*draft, queue->second.partition,
+                                                  changes::DeclaredMachines(*config_.view()));
   changes::ChangeBatch(draft,
                        [&](BatchState* state) { state->partition_problem = std::move(problem); });
 }
@@ -219,13 +219,22 @@ void BatchCommands::TakeState(const JobUpdate& update, JobRecord* draft) {
   });
   if (update.dependencies) dependencies_.JudgeNew(draft);
   if (update.begin_at) changes::BeginAt(draft, *update.begin_at, context_.clock.WallNow());
-  if (!update.own_priority || !WaitsYet(*draft)) return;
-  // Priority 0 holds the job, another one releases it, as in Slurm.
+  if (!update.own_priority) return;
+  // Priority 0 holds the job, another one releases it, as in Slurm; one that runs is held when it
+  // is requeued.
   const bool holds = *update.own_priority == std::int64_t{0};
+  const bool may_release = update.by_operator || !BatchStateOf(*draft).held_by_admin;
+  if (!WaitsYet(*draft)) {
+    if (holds && !draft->suspended_by_user) {
+      *draft = *changes::HeldWhileRunning(*draft, false, context_.clock.WallNow());
+    } else if (!holds && draft->suspended_by_user && may_release) {
+      *draft = *changes::ReleasedWhileRunning(*draft);
+    }
+    return;
+  }
   if (holds && draft->state == JobState::kPending) {
     *draft = *changes::Held(*draft);
-  } else if (!holds && draft->state == JobState::kHeld &&
-             (update.by_operator || !BatchStateOf(*draft).held_by_admin)) {
+  } else if (!holds && draft->state == JobState::kHeld && may_release) {
     *draft = *changes::Released(*draft);
   }
 }

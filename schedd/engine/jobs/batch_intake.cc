@@ -9,7 +9,8 @@ void TakeBatchGates(const ConfigView& config, Dependencies& dependencies, JobRec
   if (job->batch == nullptr) return;
   const auto queue = config.local_queues.find({job->ns, job->local_queue});
   if (queue != config.local_queues.end()) {
-    std::string problem = changes::PartitionProblem(*job, queue->second.partition);
+    std::string problem =
+        changes::PartitionProblem(*job, queue->second.partition, changes::DeclaredMachines(config));
     if (problem != BatchStateOf(*job).partition_problem) {
       changes::ChangeBatch(
           job, [&](BatchState* state) { state->partition_problem = std::move(problem); });

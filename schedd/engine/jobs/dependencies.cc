@@ -99,7 +99,11 @@ void Dependencies::Change(const JobRecord& before, const JobPtr& job) {
     by_name_.erase({NameKeyOf(before), job->id});
     by_name_.emplace(NameKeyOf(*job), job->id);
   }
-  if (IsTerminal(job->state)) by_name_.erase({NameKeyOf(*job), job->id});
+  if (IsTerminal(job->state)) {
+    by_name_.erase({NameKeyOf(*job), job->id});
+  } else if (IsTerminal(before.state)) {
+    by_name_.emplace(NameKeyOf(*job), job->id);
+  }
   const bool waited = WaitsForParents(before), waits = WaitsForParents(*job);
   if (before.batch_state == job->batch_state && before.display_name == job->display_name &&
       waited == waits) {

@@ -82,10 +82,20 @@ WallTime Attempts::NextTry(const JobRecord& evicted, WallTime now) {
   if (why == nullptr) return now;
   if (why->reason != ReasonName(Reason::kRequeued)) return pace_.Note(evicted.id, now);
   if (!IsDispatched(evicted.state)) return now;  // nothing of it ran
-  const auto queue =
-      config_.objects()->find({ObjectKind::kClusterQueue, "", evicted.cluster_queue});
+  return AfterRequeueWait(evicted, now);
+}
+
+WallTime Attempts::AfterRequeueWait(const JobRecord& job, WallTime now) {
+  const auto queue = config_.objects()->find({ObjectKind::kClusterQueue, "", job.cluster_queue});
   const StoredObject* object = queue == config_.objects()->end() ? nullptr : queue->second.get();
   return {SaturatingAdd(now.us, shapes::RequeueWaitMs(object) * kMicrosPerMilli)};
+}
+
+JobPtr Attempts::RunAgain(const JobPtr& job, const std::string& by) {
+  const WallTime now = context_.clock.WallNow();
+  return jobs_.Put(
+      job, changes::RunAgain(*job, by, AfterRequeueWait(*job, now), context_.settings(), now),
+      "JobRequeued");
 }
 
 // For causes that end at a moment that the engine knows: a queue goes on, a user activates the job.

@@ -11,6 +11,7 @@
 #include "schedd/engine/context/object_names.h"
 #include "schedd/engine/jobs/refusals.h"
 #include "schedd/lifecycle/batch_gates.h"
+#include "schedd/lifecycle/evictions.h"
 
 namespace muster {
 namespace {
@@ -59,9 +60,10 @@ void JobCommands::Handle(JobCommand command) {
   commits_.AnswerOutcome(std::move(command.done), outcome);
 }
 
-// An ended job can only be deleted.
+// An ended job can only be deleted, and a script requeued.
 Result<JobPtr> JobCommands::ChangeJob(const JobCommand& command, const JobPtr& job) {
   if (command.verb == JobVerb::kDelete) return Delete(job, command.actor.user);
+  if (IsTerminal(job->state) && command.verb == JobVerb::kRequeue) return RunAgain(command, job);
   if (IsTerminal(job->state)) return AlreadyEnded(*job);
   switch (command.verb) {
     case JobVerb::kCancel:
@@ -95,13 +97,19 @@ Result<JobPtr> JobCommands::Cancel(const JobCommand& command, const JobPtr& job)
   return jobs_.all().at(job->id);
 }
 
-// Only jobs that wait (or will) can be held, as in Slurm (rule B25). An operator's hold takes the
-// place of a user's, not the other way round.
+// A job that waits is held, and one that is being requeued; a script that runs is held as soon as
+// it is requeued, as in Slurm (rule B25). An operator's hold takes the place of a user's, not the
+// other way round.
 Result<JobPtr> JobCommands::Hold(const JobCommand& command, const JobPtr& job) {
   const bool waits = job->state == JobState::kHeld || job->state == JobState::kPending;
+  const bool marks = command.by_operator && !BatchStateOf(*job).held_by_admin;
+  if (job->batch != nullptr && IsDispatched(job->state) && changes::MayBeEvicted(*job)) {
+    if (job->suspended_by_user && !marks) return job;
+    return jobs_.Put(job, changes::HeldWhileRunning(*job, marks, context_.clock.WallNow()),
+                     "JobHeld");
+  }
   if (!waits && !changes::IsRequeuing(*job))
     return Refused(*job, "has been admitted and cannot be held: requeue it, then hold it");
-  const bool marks = command.by_operator && !BatchStateOf(*job).held_by_admin;
   if (job->suspended_by_user && !marks) return job;
   changes::Draft draft;
   if (waits) {
@@ -119,25 +127,23 @@ Result<JobPtr> JobCommands::Hold(const JobCommand& command, const JobPtr& job) {
 
 Result<JobPtr> JobCommands::Release(const JobCommand& command, const JobPtr& job) {
   if (job->state == JobState::kPending) return job;
-  const bool requeuing = changes::IsRequeuing(*job) && job->suspended_by_user;
-  if (job->state != JobState::kHeld && !requeuing) return Refused(*job, "is not held");
+  const bool running = job->suspended_by_user && HoldsQuota(job->state);
+  if (job->state != JobState::kHeld && !running) return Refused(*job, "is not held");
   if (BatchStateOf(*job).held_by_admin && !command.by_operator) {
     return Error{Code::kPermissionDenied,
                  JobText(*job) + " is held by an operator, who alone may release it"};
   }
-  if (!requeuing) return jobs_.Put(job, changes::Released(*job), "JobReleased");
-  auto draft = std::make_shared<JobRecord>(*job);
-  draft->suspended_by_user = false;
-  changes::ChangeBatch(
-      draft.get(), [](BatchState* state) { state->held_by_admin = state->special_exit = false; });
-  return jobs_.Put(job, std::move(draft), "JobReleased");
+  return jobs_.Put(job, running ? changes::ReleasedWhileRunning(*job) : changes::Released(*job),
+                   "JobReleased");
 }
 
 // scontrol requeuehold: it comes back held, and is marked if the caller says so.
 JobPtr JobCommands::MarkHold(const JobCommand& command, const JobPtr& job) {
-  if (!command.hold || job->suspended_by_user) return job;
+  const bool held_before = IsTrue(*job, changes::kHeldCondition);
+  if (!command.hold || (job->suspended_by_user && !held_before)) return job;
   auto draft = std::make_shared<JobRecord>(*job);
   draft->suspended_by_user = true;
+  DropCondition(draft.get(), changes::kHeldCondition);
   if (command.special_exit)
     changes::ChangeBatch(draft.get(), [](BatchState* state) { state->special_exit = true; });
   return jobs_.Put(job, std::move(draft), "JobHeld");
@@ -153,6 +159,16 @@ Result<JobPtr> JobCommands::Requeue(const JobCommand& command, const JobPtr& job
   return attempts_.EvictFor(
       MarkHold(command, job), Reason::kRequeued,
       {std::string(ReasonName(Reason::kRequeued)), "", "Requeued by " + command.actor.user});
+}
+
+// An ended script, as long as it is in memory (Slurm's MinJobAge). Tasks of an array that were
+// cancelled before they started have no record each and stay as they are.
+Result<JobPtr> JobCommands::RunAgain(const JobCommand& command, const JobPtr& job) {
+  const bool script = job->batch != nullptr && !job->batch->allocation_only && !IsArrayRecord(*job);
+  if (!script || job->deletion_requested || jobs_.Find(job->id) == nullptr)
+    return AlreadyEnded(*job);
+  if (!MayRequeue(*job)) return Refused(*job, "was submitted with --no-requeue: submit it again");
+  return attempts_.RunAgain(MarkHold(command, job), command.actor.user);
 }
 
 // Also called by Retention and Alarms. The mark makes the deletion survive a crash

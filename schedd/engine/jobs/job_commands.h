@@ -34,6 +34,7 @@ class JobCommands {
   Result<JobPtr> Cancel(const JobCommand& command, const JobPtr& job);
   Result<JobPtr> Hold(const JobCommand& command, const JobPtr& job);
   Result<JobPtr> Release(const JobCommand& command, const JobPtr& job);
+  Result<JobPtr> RunAgain(const JobCommand& command, const JobPtr& job);
   JobPtr MarkHold(const JobCommand& command, const JobPtr& job);
   Result<JobPtr> Requeue(const JobCommand& command, const JobPtr& job);
 

@@ -43,12 +43,14 @@ void Partitions::Reset() {
 bool Partitions::Fire() {
   if (config_.view() != seen_) {
     const auto changed = ChangedQueues(seen_.get(), *config_.view());
+    const bool machines = seen_ != nullptr && changes::DeclaredMachines(*seen_) !=
+                                                  changes::DeclaredMachines(*config_.view());
     std::set<JobId> concerned;
     for (const auto& [id, job] : jobs_.all()) {
       const bool problem = seen_ == nullptr && !BatchStateOf(*job).partition_problem.empty();
-      if (ScriptWaits(*job) && (problem || changed.contains({job->ns, job->local_queue})))
-        concerned.insert(id);
-      if (changed.empty() && seen_ != nullptr) break;
+      const bool other = machines || changed.contains({job->ns, job->local_queue});
+      if (ScriptWaits(*job) && (problem || other)) concerned.insert(id);
+      if (changed.empty() && !machines && seen_ != nullptr) break;
     }
     due_.insert(due_.end(), concerned.begin(), concerned.end());
     seen_ = config_.view();
@@ -65,7 +67,8 @@ bool Partitions::Fire() {
 
 void Partitions::Judge(const JobPtr& job) {
   std::string problem =
-      changes::PartitionProblem(*job, PartitionOf(*config_.view(), {job->ns, job->local_queue}));
+      changes::PartitionProblem(*job, PartitionOf(*config_.view(), {job->ns, job->local_queue}),
+                                changes::DeclaredMachines(*config_.view()));
   if (problem == BatchStateOf(*job).partition_problem) return;
   auto draft = std::make_shared<JobRecord>(*job);
   changes::ChangeBatch(draft.get(),

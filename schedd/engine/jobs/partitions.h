@@ -1,5 +1,6 @@
 // Partitions: waiting batch scripts under the limits of their LocalQueue (rule B29). When the
-// properties of a queue change, its waiting scripts are judged again, some in each step. On the
+// properties of a queue change, its waiting scripts are judged again, and all when the declared
+// machines change, some in each step. On the
 // engine thread only.
 #pragma once
 

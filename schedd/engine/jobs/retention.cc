@@ -48,11 +48,12 @@ void Retention::Schedule(const JobRecord& job) {
   const auto due = [&](std::int64_t after_ns) {
     return now + std::max<std::int64_t>(0, SaturatingSub(after_ns, age_ns));
   };
+  const EndedJob ended{job.id, job.end_time};
   const std::int64_t kept_s = job.ttl_after_finished_s >= 0
                                   ? job.ttl_after_finished_s
                                   : context_.settings().retain_finished_s.value_or(-1);
-  if (kept_s >= 0 && kept_s <= kTtlMaxS) ttls_.emplace(due(SecondsToNanos(kept_s)), job.id);
-  retirements_.emplace_back(due(MillisToNanos(context_.options.finished_kept_ms)), job.id);
+  if (kept_s >= 0 && kept_s <= kTtlMaxS) ttls_.emplace(due(SecondsToNanos(kept_s)), ended);
+  retirements_.emplace_back(due(MillisToNanos(context_.options.finished_kept_ms)), ended);
 }
 
 // True if anything was done.
@@ -67,17 +68,17 @@ bool Retention::Fire() {
   return true;
 }
 
-// A job that was deleted meanwhile is passed over. If the database does not answer, the job is
-// tried again after a second.
+// A job that was deleted meanwhile, or ran again and ended anew, is passed over. If the database
+// does not answer, the job is tried again after a second.
 bool Retention::FireTtls(Monotonic now) {
   bool fired = false;
   for (std::size_t i = 0; i < kTimersAtOnce && !ttls_.empty() && ttls_.begin()->first <= now; ++i) {
-    const JobId id = ttls_.begin()->second;
+    const EndedJob ended = ttls_.begin()->second;
     ttls_.erase(ttls_.begin());
-    const Result<JobPtr> job = commands_.FindOrLoad(id);
-    if (job.ok() && IsTerminal((*job)->state)) commands_.Delete(*job, "ttlSecondsAfterFinished");
+    const Result<JobPtr> job = commands_.FindOrLoad(ended.id);
+    if (job.ok() && ended.IsStill(**job)) commands_.Delete(*job, "ttlSecondsAfterFinished");
     if (!job.ok() && job.error().code != Code::kNotFound) {
-      ttls_.emplace(now + kNanosPerSecond, id);
+      ttls_.emplace(now + kNanosPerSecond, ended);
       break;
     }
     fired = true;
@@ -106,11 +107,11 @@ Monotonic Retention::Next() const {
 }
 
 // A job that is being deleted stays in memory until its last row is gone.
-void Retention::Retire(JobId id) {
-  const JobPtr job = jobs_.Find(id);
-  if (job == nullptr || !IsTerminal(job->state) || job->deletion_requested) return;
+void Retention::Retire(const EndedJob& ended) {
+  const JobPtr job = jobs_.Find(ended.id);
+  if (job == nullptr || !ended.IsStill(*job) || job->deletion_requested) return;
   jobs_.Leave(job);
-  commits_.Forget(id);
+  commits_.Forget(ended.id);
 }
 
 bool Retention::Adopt() {

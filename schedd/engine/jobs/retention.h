@@ -36,9 +36,19 @@ class Retention {
   Monotonic Next() const;
 
  private:
+  // An end of a job; a script that is requeued afterwards has another one later.
+  struct EndedJob {
+    JobId id;
+    WallTime end_time;
+    bool IsStill(const JobRecord& job) const {
+      return IsTerminal(job.state) && job.end_time == end_time;
+    }
+    auto operator<=>(const EndedJob&) const = default;
+  };
+
   bool FireTtls(Monotonic now);
   bool FireRetirements(Monotonic now);
-  void Retire(JobId id);
+  void Retire(const EndedJob& ended);
   bool AdoptForgotten();
   bool AdoptFinished();
 
@@ -48,9 +58,9 @@ class Retention {
   Attempts& attempts_;
   JobCommands& commands_;
   // When each ended job is to be deleted.
-  std::multimap<Monotonic, JobId> ttls_;
+  std::multimap<Monotonic, EndedJob> ttls_;
   // When an ended job leaves memory, about in order.
-  std::deque<std::pair<Monotonic, JobId>> retirements_;
+  std::deque<std::pair<Monotonic, EndedJob>> retirements_;
   // When old idempotency keys are forgotten next.
   Monotonic next_forgetting_;
   // Jobs of AddForgotten that were not read yet.

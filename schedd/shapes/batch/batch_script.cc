@@ -25,7 +25,6 @@ namespace muster::shapes {
 namespace {
 
 constexpr char kVolume[] = "muster-batch";
-constexpr char kMountPath[] = "/tmp/muster-batch";
 constexpr char kScriptKey[] = "slurm_script";  // how a script's $0 ends under Slurm
 constexpr int kExecutable = 0755;
 constexpr std::int64_t kMegabyte = 1 << 20;
@@ -152,16 +151,33 @@ std::string ShellQuoted(std::string_view text) {
   return out + "'";
 }
 
+constexpr std::string_view kAgent = "\"${MUSTER_STEP_AGENT:-muster-step-agent}\"";
+
+// What the other pods run: the agent that waits for srun. Pods without a common directory for their
+// agents only keep the node until the script has ended; the first process of a pod is ended by no
+// signal that it does not handle.
+std::string OtherNodeText() {
+  return "[ -z \"$MUSTER_STEPS_DIR\" ] || exec " + std::string(kAgent) +
+         " serve\n"
+         "trap 'exit 0' TERM INT\n"
+         "while :; do sleep 3600 & wait $!; done\n";
+}
+
 // What the first pod's shell runs. Exported functions of bash are put into the environment by env:
 // their names are no names of variables, so neither a pod nor a plain shell can carry them. Where
 // the member tells when the job began and who it is, no program is started to ask.
-std::string RunText(const json::object& own, const BatchSpec& spec, bool runs_script) {
-  constexpr std::string_view kAgent = "\"${MUSTER_STEP_AGENT:-muster-step-agent}\"";
-  if (!runs_script) return "exec " + std::string(kAgent) + " serve";
+std::string RunText(const json::object& own, const BatchSpec& spec, bool runs_script,
+                    bool has_tools) {
+  if (!runs_script) return OtherNodeText();
   std::string text;
   if (spec.amounts.nodes > 1)
-    text += "[ \"${JOB_COMPLETION_INDEX:-0}\" = 0 ] || exec " + std::string(kAgent) + " serve\n";
+    text += "if [ \"${JOB_COMPLETION_INDEX:-0}\" != 0 ]; then\n" + OtherNodeText() + "fi\n";
   if (!spec.umask.empty()) text += "umask " + spec.umask + "\n";
+  if (has_tools) {
+    const std::string tools(kToolsPath);
+    text += "[ ! -d " + tools + "/slurm ] || export PATH=\"" + tools + "/slurm:" + tools +
+            ":$PATH\"\n";
+  }
   text +=
       "SLURM_TASK_PID=$$ SLURM_JOB_START_TIME=${MUSTER_JOB_START:-$(date +%s)}\n"
       "unset MUSTER_JOB_START\n"
@@ -184,9 +200,10 @@ std::string RunText(const json::object& own, const BatchSpec& spec, bool runs_sc
   return text + "\"${MUSTER_VOLUME_MUSTER_BATCH:-/tmp/muster-batch}/" + kScriptKey + "\" \"$@\"";
 }
 
-json::array Command(const json::object& own, const BatchSpec& spec, bool runs_script) {
-  json::array command = {"/bin/sh", "-c", WithoutExpansion(RunText(own, spec, runs_script)),
-                         kScriptKey};
+json::array Command(const json::object& own, const BatchSpec& spec, bool runs_script,
+                    bool has_tools) {
+  json::array command = {"/bin/sh", "-c",
+                         WithoutExpansion(RunText(own, spec, runs_script, has_tools)), kScriptKey};
   if (!runs_script) return command;
   for (const auto& argument : ArrayOrEmpty(own, "arguments"))
     command.push_back(WithoutExpansion(argument.as_string()));
@@ -211,7 +228,8 @@ std::string Joined(const std::vector<std::string>& hosts) {
   return text;
 }
 
-// What a member cluster of local processes needs to know of a batch script's pod.
+// What a member cluster needs to know of a batch script's pod: those of local processes what its
+// world is like, those with images what its queue gives it (backends/k8s/batch_pods.h).
 json::object PodAnnotations(const json::object& own, const BatchSpec& spec,
                             const RenderContext& context, std::size_t component,
                             bool runs_script) {
@@ -225,6 +243,10 @@ json::object PodAnnotations(const json::object& own, const BatchSpec& spec,
     for (const auto& group : groups) all.insert(all.end(), group.begin(), group.end());
     annotations["muster.io/all-hosts"] = Joined(all);
   }
+  if (!context.tools_image.empty())
+    annotations[kToolsImageAnnotation] = json::string(context.tools_image);
+  if (!context.shared_directories.empty())
+    annotations[kSharedDirectoriesAnnotation] = json::string(context.shared_directories);
   if (!spec.umask.empty()) annotations["muster.io/umask"] = spec.umask;
   if (const json::object& limits = ObjectOrEmpty(own, "limits"); !limits.empty())
     annotations["muster.io/limits"] = WriteJson(limits);
@@ -268,15 +290,16 @@ json::object TemplateOf(const json::object& own, const BatchSpec& spec,
   const BatchAmounts& amounts = component == 0 ? spec.amounts : spec.components[component - 1];
   const bool runs_script = component == 0;
   const json::string image(context.image.empty() ? kHostImage : context.image);
-  json::object container = {{"name", kBatchContainer},
-                            {"image", image},
-                            {"command", Command(own, spec, runs_script)},
-                            {"env", BatchEnvironment(job, own, spec, component)},
-                            {"resources", Resources(amounts.requests)}};
+  json::object container = {
+      {"name", kBatchContainer},
+      {"image", image},
+      {"command", Command(own, spec, runs_script, !context.tools_image.empty())},
+      {"env", BatchEnvironment(job, own, spec, component)},
+      {"resources", Resources(amounts.requests)}};
   if (!spec.work_dir.empty()) container["workingDir"] = spec.work_dir;
   json::object pod = {{"restartPolicy", "Never"}};
   if (!spec.allocation_only) {
-    json::object mount = {{"name", kVolume}, {"mountPath", kMountPath}, {"readOnly", true}};
+    json::object mount = {{"name", kVolume}, {"mountPath", kBatchVolumePath}, {"readOnly", true}};
     container["volumeMounts"] = json::array{std::move(mount)};
     json::object volume = {{"name", kVolume},
                            {"configMap", {{"name", config_map}, {"defaultMode", kExecutable}}}};
@@ -293,9 +316,11 @@ json::object TemplateOf(const json::object& own, const BatchSpec& spec,
     const std::string domain = service + "." + job.ns + ".svc.cluster.local";
     pod["subdomain"] = service;
     pod["dnsConfig"] = json::object{{"searches", json::array{json::string(domain)}}};
-  } else if (job.cluster.size() <= 63 && job.cluster.find('.') == std::string::npos) {
-    pod["hostname"] = job.cluster;
   }
+  // The pods of an Indexed Job are named by their numbers.
+  const bool indexed = amounts.nodes > 1 || component > 0;
+  if (!indexed && job.cluster.size() <= 63 && job.cluster.find('.') == std::string::npos)
+    pod["hostname"] = job.cluster;
   json::object annotations = PodAnnotations(own, spec, context, component, runs_script);
   return {{"metadata", {{"annotations", std::move(annotations)}}}, {"spec", std::move(pod)}};
 }

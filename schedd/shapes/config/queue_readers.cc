@@ -11,6 +11,7 @@
 #include "schedd/base/limits.h"
 #include "schedd/base/names.h"
 #include "schedd/model/member_labels.h"
+#include "schedd/model/shared_directory.h"
 #include "schedd/shapes/config/config_tables.h"
 #include "schedd/shapes/config/kind_list.h"
 #include "schedd/shapes/config/object_readers.h"
@@ -88,15 +89,31 @@ void CheckEntryCount(const Field& field, std::size_t size, std::size_t most) {
   if (size > most) field.Fail("must have at most " + std::to_string(most) + " entries");
 }
 
-// Annotation muster.io/default-image: the image of batch scripts that name none.
-std::string ReadDefaultImage(const Field& root) {
-  const Field image = root["metadata"]["annotations"].Named(kDefaultImageAnnotation);
+// Annotation muster.io/default-image or muster.io/tools-image.
+std::string ReadImage(const Field& root, std::string_view annotation) {
+  const Field image = root["metadata"]["annotations"].Named(annotation);
   const auto text = image.String();
   if (!text) return "";
   const bool spaced = std::any_of(text->begin(), text->end(), [](char c) { return c <= ' '; });
   if (text->empty() || text->size() > kImageBytes || spaced)
     image.Fail("must be the name of an image: at most 1024 bytes, no spaces");
   return std::string(*text);
+}
+
+std::string ReadSharedDirectories(const Field& root) {
+  const Field field = root["metadata"]["annotations"].Named(kSharedDirectoriesAnnotation);
+  const std::string text(field.StringOr(""));
+  const auto parsed = ParseSharedDirectories(text);
+  if (!parsed.ok()) field.Fail(parsed.error().detail);
+  return text;
+}
+
+// What pods of batch scripts get from their queue.
+template <class Queue>
+void ReadBatchDefaults(const Field& root, Queue* queue) {
+  queue->default_image = ReadImage(root, kDefaultImageAnnotation);
+  queue->tools_image = ReadImage(root, kToolsImageAnnotation);
+  queue->shared_directories = ReadSharedDirectories(root);
 }
 
 }  // namespace
@@ -132,7 +149,7 @@ ClusterQueue ReadClusterQueue(const Field& root) {
                                .limits_message = "must be nil when cohort is empty"});
   ReadQueuePolicies(spec, &queue);
   queue.stop_policy = ReadStopPolicy(spec["stopPolicy"]);
-  queue.default_image = ReadDefaultImage(root);
+  ReadBatchDefaults(root, &queue);
   queue.on_cluster_lost =
       ReadOnClusterLost(root["metadata"]["annotations"].Named("muster.io/on-cluster-lost"));
   queue.placement = ReadPlacementName(root["metadata"]["annotations"]);
@@ -194,7 +211,7 @@ LocalQueue ReadLocalQueue(const Field& root) {
     if (!IsDnsSubdomain(queue.cluster_queue)) cluster_queue.Fail(kDnsSubdomainRule);
   }
   queue.stop_policy = ReadStopPolicy(spec["stopPolicy"]);
-  queue.default_image = ReadDefaultImage(root);
+  ReadBatchDefaults(root, &queue);
   queue.placement = ReadPlacementName(root["metadata"]["annotations"]);
   queue.partition = ReadPartition(root["metadata"]["annotations"]);
   return queue;

@@ -163,15 +163,28 @@ void EraseQueueKeys(bool all, json::object& metadata) {
   }
 }
 
-// The image of a batch script that names none: the LocalQueue's, the ClusterQueue's, the daemon's.
-std::string ImageOf(const JobRecord& job, const ConfigView& config, std::string_view otherwise) {
+// What pods of batch scripts get by default: the LocalQueue's text, else the ClusterQueue's; "":
+// neither has one.
+std::string_view DefaultOf(const JobRecord& job, const ConfigView& config,
+                           std::string LocalQueue::*of_local, std::string ClusterQueue::*of_queue) {
   const auto local = config.local_queues.find({job.ns, job.local_queue});
-  if (local != config.local_queues.end() && !local->second.default_image.empty())
-    return local->second.default_image;
+  if (local != config.local_queues.end() && !(local->second.*of_local).empty())
+    return local->second.*of_local;
   const auto queue = config.cluster_queues.find(job.cluster_queue);
-  if (queue != config.cluster_queues.end() && !queue->second.default_image.empty())
-    return queue->second.default_image;
-  return std::string(otherwise);
+  return queue == config.cluster_queues.end() ? std::string_view() : queue->second.*of_queue;
+}
+
+RenderContext ContextOf(const JobRecord& job, const ConfigView& config,
+                        const RenderOptions& options) {
+  RenderContext context{job, options.suspended, options.default_image};
+  const std::string_view image =
+      DefaultOf(job, config, &LocalQueue::default_image, &ClusterQueue::default_image);
+  if (!image.empty()) context.image = image;
+  context.tools_image =
+      DefaultOf(job, config, &LocalQueue::tools_image, &ClusterQueue::tools_image);
+  context.shared_directories =
+      DefaultOf(job, config, &LocalQueue::shared_directories, &ClusterQueue::shared_directories);
+  return context;
 }
 
 // Collects references to objects, each once, in the order in which they are met.
@@ -258,8 +271,7 @@ Result<RenderedJob> Render(const JobRecord& job, const json::value& manifest,
   EraseQueueKeys(MemberQueuesCheck(job) != nullptr, metadata);
   const std::string only_pod_set =
       job.shape == ShapeKind::kWorkload ? OnlyPodSetOf(manifest) : std::string();
-  const std::string image = ImageOf(job, config, options.default_image);
-  OpsOf(job.shape).prepare(object, {job, options.suspended, image}, &rendered.dependents);
+  OpsOf(job.shape).prepare(object, ContextOf(job, config, options), &rendered.dependents);
   const std::string api_version(std::string_view(object.at("apiVersion").as_string()));
   const std::string kind(std::string_view(object.at("kind").as_string()));
   const ShapeOps* ops = FindShape(api_version, kind);

@@ -19,6 +19,8 @@ struct RenderContext {
   const JobRecord& job;
   bool suspended;
   std::string_view image;  // of containers for which the user named none
+  /// Annotations muster.io/tools-image and muster.io/shared-directories of the queue; "": none.
+  std::string_view tools_image = {}, shared_directories = {};
 };
 
 /// One kind of job: pure functions. Its names are in ShapeInfoOf(kind).

@@ -90,7 +90,7 @@ ROUTES = {
        for verb in ("suspend", "resume")},
     **{f"GET /v1/jobs/{{id}}/{part}": [(f"/v1/jobs/{{mate}}/{part}", None, None)] for part in (
         "explain", "events", "pods", "steps", "member-events", "manifest")},
-    "GET /v1/jobs/{id}/script": [("/v1/jobs/{mate_script}/script", None, None)],
+    "GET /v1/jobs/{id}/script": [("/v1/jobs/{own_script}/script", None, "own"), ("/v1/jobs/{mate_script}/script", None, "mate")],
     # Jobs that the caller may not see are left out.
     "GET /v1/steps": [("/v1/steps?job=1,2", None, PEOPLE)],
     "GET /v1/jobs/{id}/logs": [("/v1/jobs/{own}/logs", None, "own"), ("/v1/jobs/{mate}/logs", None, "mate")],

@@ -29,9 +29,10 @@ class World:
     def __init__(self, server=None, way="tcp"):
         self.teams = Teams(server, way)
         self.ran = {"own_ran": self.teams.ran(OWN, "team-a")["id"], "mate_ran": self.teams.ran(SECOND, "team-a")["id"]}
-        status, told = self.teams.ask(SECOND, "POST", "/v1/namespaces/team-a/jobs", {"script": "#!/bin/sh\ntrue\n", "queue": "main", "hold": True})
-        assert status == 201, told
-        self.ran["mate_script"] = told["id"]
+        for name, user in (("own_script", OWN), ("mate_script", SECOND)):
+            status, told = self.teams.ask(user, "POST", "/v1/namespaces/team-a/jobs", {"script": "#!/bin/sh\ntrue\n", "queue": "main", "hold": True})
+            assert status == 201, told
+            self.ran[name] = told["id"]
         secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "kept", "namespace": "team-a"}, "stringData": {"a": "b"}}
         for path, body in (("/api/v1/namespaces/team-a/configmaps", config_map("given")), ("/api/v1/namespaces/team-a/secrets", secret),
                            ("/apis/kueue.x-k8s.io/v1beta1/namespaces/team-a/localqueues", local_queue("default"))):

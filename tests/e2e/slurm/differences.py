@@ -38,7 +38,7 @@ OTHER = {
     "pbs_lines": ("#PBS lines are comments: Muster reads no PBS scripts", {"out": "COMPLETED\nscript.sh\n"}),
     "too_many_cpus": ("what no member can ever hold is refused at once; Slurm keeps such a job waiting for a change of its partition",
                       {"out": "", "err": "sbatch: error: Batch job submission failed: Requested node configuration is not available\n", "exit": 1}),
-    "too_many_nodes": ("as too_many_cpus",
-                       {"out": "", "err": "sbatch: error: Batch job submission failed: Requested node configuration is not available\n", "exit": 1}),
+    "too_many_nodes": ("it waits as Slurm's does, with the reason of the quota that it exceeds: there is no size of a partition beside it",
+                       {"out": "PENDING AccountingPolicy\n"}),
     "qos_submit_limit": ("a QOS is a priority class and limits no submissions", {"out": "Submitted batch job N\n", "err": ""}),
 }

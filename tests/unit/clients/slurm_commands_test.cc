@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <set>
 
 #include "clients/slurm/command.h"
 #include "schedd/text/json.h"
@@ -59,13 +60,19 @@ TEST_F(SlurmCommands, SqueuePrintsSlurmsTable) {
 // The members of a `batch` that "batch.NAME" asks for and that say something, as the server cuts
 // it.
 json::object OnlyBatch(const json::object& batch, const std::string& names) {
+  // Not among those of `batch.brief`.
+  static const std::set<std::string> kLong = {
+      "arraySpec", "command", "comment",     "error",   "how",    "input",
+      "mailUser",  "output",  "ownPriority", "requeue", "signal", "signalBatch",
+      "mailEvents", "signalBefore", "submitLine", "workDir"};
+  const bool brief = names.find(",batch.brief,") != std::string::npos;
   json::object kept;
   for (const auto& [key, value] : batch) {
     const bool empty = key == "arrayTaskId" ? value == -1
                                             : value == "" || value == 0 || value == false ||
                                                   value == json::array() || value == json::object();
-    if (!empty && names.find(",batch." + std::string(key) + ",") != std::string::npos)
-      kept[key] = value;
+    const bool named = names.find(",batch." + std::string(key) + ",") != std::string::npos;
+    if (!empty && (named || (brief && !kLong.contains(std::string(key))))) kept[key] = value;
   }
   return kept;
 }

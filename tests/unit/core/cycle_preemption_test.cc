@@ -345,6 +345,8 @@ TEST(ClassicalOrderTest, QuotaHolders_ThenLevel_ThenPriority_ThenTime) {
   EXPECT_TRUE(before([](EntryRank* rank) { rank->queue_time = {9}; },
                      [](EntryRank* rank) { rank->level = 1, rank->priority = 9; }));
   EXPECT_TRUE(before([](EntryRank* rank) { rank->priority = 1, rank->queue_time = {9}; }, nothing));
+  EXPECT_TRUE(before([](EntryRank* rank) { rank->tier = 2, rank->level = 3; },
+                     [](EntryRank* rank) { rank->priority = 9; }));
   EXPECT_TRUE(before(nothing, [](EntryRank* rank) { rank->preemptor = true, rank->id = 1; }));
   settings.prioritize_preemptors = true;
   EXPECT_TRUE(before([](EntryRank* rank) { rank->preemptor = true, rank->level = 1; }, nothing));

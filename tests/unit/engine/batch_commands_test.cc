@@ -3,7 +3,10 @@
 
 #include <csignal>
 
+#include "schedd/base/limits.h"
 #include "schedd/base/limits_slurm_gates.h"
+#include "schedd/lifecycle/batch_gates.h"
+#include "schedd/lifecycle/job_changes.h"
 #include "schedd/model/admission_lifecycle.h"
 #include "schedd/model/task_ranges.h"
 #include "tests/unit/engine/batch_world.h"
@@ -111,6 +114,115 @@ TEST_F(BatchTest, AnOperatorsHold_IsReleasedByAnOperatorAlone) {
   world.Run();
   EXPECT_EQ(world.StateOf(id), JobState::kRunning);
   EXPECT_EQ(world.Job(id)->batch_state, nullptr);
+}
+
+TEST_F(BatchTest, AHoldOfARunningScript_CountsWhenItIsRequeued) {
+  for (const bool by_operator : {false, true}) {
+    const JobId id = Submit({.job = {.name = by_operator ? "admins" : "users"}});
+    ASSERT_TRUE(Command(&world, VerbOf(JobVerb::kHold, id, by_operator)).ok());
+    EXPECT_EQ(world.StateOf(id), JobState::kRunning);
+    EXPECT_EQ(changes::ShownPriority(*world.Job(id)), 0);
+    world.Restart();
+    world.Run();
+    ASSERT_TRUE(world.Do(JobVerb::kRequeue, id).ok());
+    world.Run();
+    EXPECT_EQ(world.StateOf(id), JobState::kHeld);
+    EXPECT_EQ(Why(id), by_operator ? Reason::kHeldByAdmin : Reason::kHeldByUser);
+    ASSERT_TRUE(Command(&world, VerbOf(JobVerb::kRelease, id, by_operator)).ok());
+    Pass(120);
+    EXPECT_EQ(world.StateOf(id), JobState::kRunning);
+    EXPECT_GT(changes::ShownPriority(*world.Job(id)), 0);
+  }
+}
+
+TEST_F(BatchTest, AHoldOfARunningScript_IsReleasedOrEndsWithIt) {
+  const JobId id = Submit({});
+  JobUpdate zero;
+  zero.own_priority = std::optional<std::int64_t>(0);
+  ASSERT_TRUE(Update(&world, id, zero).ok());
+  EXPECT_EQ(changes::ShownPriority(*world.Job(id)), 0);
+  ASSERT_TRUE(world.Do(JobVerb::kRelease, id).ok());
+  EXPECT_GT(changes::ShownPriority(*world.Job(id)), 0);
+  EXPECT_FALSE(IsTrue(*world.Job(id), changes::kHeldCondition));
+  ASSERT_TRUE(world.Do(JobVerb::kHold, id).ok());
+  world.members.End(world.KeyOf(id), RemotePhase::kSucceeded);
+  world.Run();
+  EXPECT_EQ(world.StateOf(id), JobState::kSucceeded);
+  EXPECT_FALSE(world.Job(id)->suspended_by_user);
+  EXPECT_EQ(FindCondition(*world.Job(id), changes::kHeldCondition), nullptr);
+}
+
+TEST_F(BatchTest, AnEndedScript_IsRequeuedUnderItsNumber_AlsoOverARestart) {
+  const ObjectChange queue = ClusterQueueObject({.nominal = {{"cpu", 4000}}});
+  ASSERT_TRUE(world.Apply({WithAnnotation(queue, "muster.io/requeue-wait", "2m")}).ok());
+  for (const RemotePhase phase : {RemotePhase::kSucceeded, RemotePhase::kFailed}) {
+    const JobId id = Submit({.job = {.name = phase == RemotePhase::kFailed ? "bad" : "good"}});
+    world.members.End(world.KeyOf(id), phase);
+    world.Run();
+    ASSERT_TRUE(IsTerminal(world.StateOf(id)));
+    ASSERT_TRUE(world.Do(JobVerb::kRequeue, id).ok());
+    const JobPtr waits = world.Job(id);
+    EXPECT_EQ(waits->state, JobState::kPending);
+    EXPECT_EQ(waits->reason, Reason::kBeginTime);
+    EXPECT_EQ(waits->requeues, 1);
+    EXPECT_FALSE(waits->end_time.set());
+    EXPECT_EQ(FindCondition(*waits, "Finished"), nullptr);
+    world.Restart();
+    world.Run();
+    Pass(120);
+    EXPECT_EQ(world.StateOf(id), JobState::kRunning);
+    EXPECT_EQ(world.Job(id)->attempt, 2);
+    world.members.End(world.KeyOf(id), RemotePhase::kSucceeded);
+    world.Run();
+    EXPECT_EQ(world.StateOf(id), JobState::kSucceeded);
+    const auto attempts = world.store.ReadAttempts({id});
+    ASSERT_TRUE(attempts.ok());
+    EXPECT_EQ(attempts->size(), 2U);
+    EXPECT_EQ(world.UsedCpu(), 0);
+  }
+}
+
+TEST_F(BatchTest, AnEndedScript_IsNotRequeuedWhereSlurmRefusesIt) {
+  const JobId once =
+      Submit({.job = {.name = "once"}, .batch = DetailsWith([](auto& b) { b.requeue = false; })});
+  const JobId allocation =
+      Submit({.job = {.name = "allocation"},
+              .batch = DetailsWith([](auto& b) { b.allocation_only = true; })});
+  const JobId old = Submit({.job = {.name = "old"}});
+  for (const JobId id : {once, allocation, old}) {
+    world.members.End(world.KeyOf(id), RemotePhase::kSucceeded);
+    world.Run();
+  }
+  for (const JobId id : {once, allocation})
+    EXPECT_EQ(world.Do(JobVerb::kRequeue, id).error().code, Code::kFailedPrecondition);
+  Pass(limits::kFinishedJobsKeptMs / 1000 + 1);
+  EXPECT_EQ(world.Do(JobVerb::kRequeue, old).error().code, Code::kFailedPrecondition);
+}
+
+TEST_F(BatchTest, AScriptThatRanAgain_IsKeptAsLongAsOthersFromItsLastEnd) {
+  const JobId id = Submit({.job = {.name = "again"}});
+  world.members.End(world.KeyOf(id), RemotePhase::kSucceeded);
+  world.Run();
+  Pass(limits::kFinishedJobsKeptMs / 1000 - 60);
+  ASSERT_TRUE(world.Do(JobVerb::kRequeue, id).ok());
+  Pass(120);
+  world.members.End(world.KeyOf(id), RemotePhase::kSucceeded);
+  world.Run();
+  Pass(limits::kFinishedJobsKeptMs / 1000 - 60);
+  EXPECT_TRUE(world.Do(JobVerb::kRequeue, id).ok());
+}
+
+TEST_F(BatchTest, ACancelledScript_ThatIsRequeuedWithHold_ComesBackHeld) {
+  const JobId id = Submit({.job = {.held = true}});
+  ASSERT_TRUE(world.Do(JobVerb::kCancel, id).ok());
+  JobCommand requeue = VerbOf(JobVerb::kRequeue, id, false);
+  requeue.hold = true;
+  ASSERT_TRUE(Command(&world, requeue).ok());
+  EXPECT_EQ(world.StateOf(id), JobState::kHeld);
+  EXPECT_EQ(Why(id), Reason::kHeldAfterRequeue);
+  ASSERT_TRUE(world.Do(JobVerb::kRelease, id).ok());
+  Pass(120);
+  EXPECT_EQ(world.StateOf(id), JobState::kRunning);
 }
 
 TEST_F(BatchTest, ARequeueWithHold_ComesBackHeldAndMarked) {

@@ -94,6 +94,31 @@ TEST_F(PartitionEntriesTest, APartitionThatIsDown_IsNotTried_UntilItIsUp) {
   EXPECT_EQ(QueueOf(id), "b");
 }
 
+TEST_F(PartitionEntriesTest, AHigherTier_GoesFirst_WhateverThePrioritiesAre_AlsoAfterAnEdit) {
+  const auto with_tier = [](const char* name, const char* tier) {
+    return WithAnnotation(LocalQueueObject(name, "cqa"), "muster.io/partition-tier", tier);
+  };
+  // Without preemption, by which the higher priority would take the place of the other one.
+  Apply({with_tier("other", "5"),
+         ClusterQueueObject({.name = "cqa", .nominal = {{"cpu", 2000}}})});
+  const JobId fills = Submit("fills", "a", "");
+  const JobId urgent = Submit("urgent", "a", "", 0);
+  const JobId tiered = Submit("tiered", "other", "", -5);
+  Cancel(fills);
+  EXPECT_TRUE(Runs(tiered)) << "it came last and has the lower priority";
+  EXPECT_FALSE(Runs(urgent));
+  const JobId next = Submit("next", "other", "", 0);
+  Apply({with_tier("a", "9")});
+  Cancel(tiered);
+  EXPECT_TRUE(Runs(urgent));
+  EXPECT_FALSE(Runs(next));
+  Apply({with_tier("a", "1"), with_tier("other", "1")});
+  const JobId equal = Submit("equal", "a", "", 0);
+  Cancel(urgent);
+  EXPECT_TRUE(Runs(next)) << "of one tier the earlier one goes first";
+  EXPECT_FALSE(Runs(equal));
+}
+
 TEST_F(PartitionEntriesTest, AHeldScript_StartsNowhere) {
   Submit("fills", "a", "");
   const JobId id = SubmitScript(

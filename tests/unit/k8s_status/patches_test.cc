@@ -1,4 +1,5 @@
 // The patches that Muster writes on a member.
+#include "backends/k8s/batch_pods.h"
 #include "backends/k8s/patches.h"
 
 #include "tests/unit/k8s_status/support.h"
@@ -123,6 +124,34 @@ TEST(CheckImages, RefusesAContainerThatHasNoImageWhereverItStands) {
               "daemon");
   }
   EXPECT_TRUE(CheckImages(Yaml("{spec: {template: {spec: {containers: [{image: i}]}}}}")).ok());
+}
+
+TEST(AddBatchParts, GivesTheScriptsContainerToolsAndDirectories) {
+  json::value job = Yaml(
+      "{kind: Job, spec: {template: {metadata: {annotations: {muster.io/tools-image: tools, "
+      "muster.io/shared-directories: \"home:/home,data:/data:ro\"}}, spec: {volumes: [{name: own}], "
+      "containers: [{name: script, resources: {requests: {cpu: \"1\"}}, volumeMounts: [{name: "
+      "own, mountPath: /own}]}]}}}}");
+  AddBatchParts(&job);
+  const json::value& pod = job.at("spec").at("template").at("spec");
+  const json::value& copies = pod.at("initContainers").at(0);
+  EXPECT_EQ(copies.at("image"), "tools");
+  EXPECT_EQ(WriteJson(copies.at("volumeMounts")),
+            R"([{"name":"muster-tools","mountPath":"/opt/muster"}])");
+  EXPECT_EQ(WriteJson(copies.at("resources")), R"({"requests":{"cpu":"1"}})");
+  EXPECT_EQ(WriteJson(pod.at("volumes")),
+            R"([{"name":"own"},{"name":"muster-tools","emptyDir":{}},)"
+            R"({"name":"muster-shared-0","persistentVolumeClaim":{"claimName":"home","readOnly":false}},)"
+            R"({"name":"muster-shared-1","persistentVolumeClaim":{"claimName":"data","readOnly":true}}])");
+  EXPECT_EQ(WriteJson(pod.at("containers").at(0).at("volumeMounts")),
+            R"([{"name":"own","mountPath":"/own"},)"
+            R"({"name":"muster-tools","mountPath":"/opt/muster","readOnly":true},)"
+            R"({"name":"muster-shared-0","mountPath":"/home"},)"
+            R"({"name":"muster-shared-1","mountPath":"/data","readOnly":true}])");
+  json::value plain = Yaml("{spec: {template: {metadata: {}, spec: {containers: [{name: a}]}}}}");
+  const json::value before = plain;
+  AddBatchParts(&plain);
+  EXPECT_EQ(plain, before);
 }
 
 TEST(DropPriorityClasses, LeavesThoseThatTheMemberHas) {

@@ -240,6 +240,22 @@ TEST(Partition, ItsLimits_GiveSlurmsReasons) {
   }
 }
 
+TEST(Partition, DeclaredMachines_BoundTheNodesOfAJob_WhereEveryMemberDeclaresThem) {
+  ConfigView config;
+  EXPECT_EQ(changes::DeclaredMachines(config), 0);
+  config.member_clusters["a"].nodes.resize(2);
+  config.member_clusters["b"].nodes.resize(3);
+  EXPECT_EQ(changes::DeclaredMachines(config), 3);
+  JobRecord job;
+  auto batch = std::make_shared<BatchDetails>();
+  batch->nodes = batch->max_nodes = 4;
+  job.batch = batch;
+  EXPECT_EQ(changes::PartitionProblem(job, {}, 3), "PartitionNodeLimit");
+  EXPECT_EQ(changes::PartitionProblem(job, {}, 4), "");
+  config.member_clusters["c"];
+  EXPECT_EQ(changes::DeclaredMachines(config), 0) << "c declares none";
+}
+
 TEST(Partition, TimeMin_CountsInsteadOfALongerLimit) {
   JobRecord job;
   auto batch = std::make_shared<BatchDetails>();

@@ -11,9 +11,10 @@ namespace {
 constexpr JobState kStates[] = {JobState::kHeld,     JobState::kPending,   JobState::kAdmitted,
                                 JobState::kRunning,  JobState::kSucceeded, JobState::kFailed,
                                 JobState::kCancelled};
-constexpr JobEvent kEvents[] = {
-    JobEvent::kAccept,  JobEvent::kHold, JobEvent::kRelease, JobEvent::kAdmit,   JobEvent::kStart,
-    JobEvent::kSucceed, JobEvent::kFail, JobEvent::kCancel,  JobEvent::kRequeue, JobEvent::kEvict};
+constexpr JobEvent kEvents[] = {JobEvent::kAccept, JobEvent::kHold,    JobEvent::kRelease,
+                                JobEvent::kAdmit,  JobEvent::kStart,   JobEvent::kSucceed,
+                                JobEvent::kFail,   JobEvent::kCancel,  JobEvent::kRequeue,
+                                JobEvent::kEvict,  JobEvent::kRunAgain};
 
 TEST(Lifecycle, WholeTable_IsExactlyTheAgreedOne) {
   using S = JobState;
@@ -28,7 +29,9 @@ TEST(Lifecycle, WholeTable_IsExactlyTheAgreedOne) {
       {{S::kHeld, E::kCancel}, S::kCancelled},      {{S::kPending, E::kCancel}, S::kCancelled},
       {{S::kAdmitted, E::kCancel}, S::kCancelled},  {{S::kRunning, E::kCancel}, S::kCancelled},
       {{S::kAdmitted, E::kRequeue}, S::kPending},   {{S::kRunning, E::kRequeue}, S::kPending},
-      {{S::kAdmitted, E::kEvict}, S::kPending},     {{S::kRunning, E::kEvict}, S::kPending}};
+      {{S::kAdmitted, E::kEvict}, S::kPending},     {{S::kRunning, E::kEvict}, S::kPending},
+      {{S::kSucceeded, E::kRunAgain}, S::kPending}, {{S::kFailed, E::kRunAgain}, S::kPending},
+      {{S::kCancelled, E::kRunAgain}, S::kPending}};
   for (const auto state : kStates) {
     for (const auto event : kEvents) {
       const auto expected = allowed.find({state, event});
@@ -43,9 +46,12 @@ TEST(Lifecycle, WholeTable_IsExactlyTheAgreedOne) {
   }
 }
 
-TEST(Lifecycle, TerminalState_AbsorbsEveryEvent) {
+TEST(Lifecycle, TerminalState_AbsorbsEveryEventButARequeue) {
   for (const auto state : {JobState::kSucceeded, JobState::kFailed, JobState::kCancelled}) {
-    for (const auto event : kEvents) EXPECT_EQ(Next(state, event), std::nullopt);
+    for (const auto event : kEvents) {
+      if (event == JobEvent::kRunAgain) continue;
+      EXPECT_EQ(Next(state, event), std::nullopt);
+    }
   }
 }
 

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include "api/service/batch_view.h"
+#include "api/service/job_view.h"
 #include "api/service/submission.h"
 #include "schedd/model/task_ranges.h"
 #include "tests/unit/service/service_world.h"
@@ -322,6 +324,8 @@ TEST(NeverFits, ScriptsAreRefusedAsSlurmDoes_OtherKindsWait_UnlessTheQueueChoose
   EXPECT_FALSE(w.Submit(Script("--gres=gpu:1")).ok()) << "nobody has one";
   EXPECT_FALSE(w.Submit(Script("-c 9 --array=0-3")).ok());
   EXPECT_FALSE(w.Apply({json::value(Script("-c 9"))}, true).ok()) << "sbatch --test-only";
+  EXPECT_TRUE(w.Submit(Script("-N 3 -c 3")).ok()) << "each node fits, and more may come";
+  EXPECT_FALSE(w.Submit(Script("-N 3 -c 9")).ok());
   EXPECT_TRUE(w.Submit(Script("-c 4")).ok());
   EXPECT_TRUE(w.Submit(JobManifest("waits", "queue", "9")).ok());
   ASSERT_TRUE(choose("wait"));
@@ -330,6 +334,69 @@ TEST(NeverFits, ScriptsAreRefusedAsSlurmDoes_OtherKindsWait_UnlessTheQueueChoose
   EXPECT_FALSE(w.Submit(JobManifest("refused", "queue", "9")).ok());
   EXPECT_FALSE(w.Apply({JobManifest("refused", "queue", "9")}).ok());
   EXPECT_FALSE(choose("never")) << "no such choice";
+}
+
+// The member east with two machines of so many CPUs.
+ObjectChange TwoMachines(std::int64_t cpus) {
+  const std::string each = std::to_string(cpus);
+  const ObjectChange member = MemberObject("east", {{"cpu", 2 * cpus * 1000}});
+  return WithAnnotation(member, "muster.io/nodes",
+                        R"([{"name":"a","allocatable":{"cpu":")" + each +
+                            R"("}},{"name":"b","allocatable":{"cpu":")" + each + R"("}}])");
+}
+
+TEST(BatchChecks, TasksThatNoMachineCanRunTogether_AreSpreadAsInSlurm) {
+  ServiceWorld w;
+  ASSERT_TRUE(w.world.Apply({TwoMachines(8)}).ok());
+  struct Row {
+    const char* options;
+    std::int32_t nodes;
+  };
+  for (const Row& row : std::vector<Row>{{"-n 8", 1},
+                                         {"-n 9", 2},
+                                         {"-n 16", 2},
+                                         {"-n 2 -c 8", 2},
+                                         {"-n 4 -c 4", 2},
+                                         {"-n 9 -O", 1},
+                                         {"-N 1 -n 8", 1},
+                                         {"-n 4 --ntasks-per-node=2", 2}}) {
+    SCOPED_TRACE(row.options);
+    const Result<SubmittedJob> job = w.Submit(Script(row.options));
+    ASSERT_TRUE(job.ok()) << job.error().detail;
+    EXPECT_EQ(job->job->batch->nodes, row.nodes);
+    EXPECT_EQ(job->job->pod_sets->front().count, row.nodes);
+  }
+  for (const char* options : {"-n 3 -c 9", "-N 1 -n 9", "-n 3 -c 5", "-n 17"})
+    EXPECT_FALSE(w.Submit(Script(options)).ok()) << options;
+}
+
+TEST(BatchChecks, MoreNodesThanDeclaredMachines_WaitUntilThereAreAsMany) {
+  ServiceWorld w;
+  const auto reason = [&](const SubmittedJob& made) { return w.world.Job(made.job->id)->reason; };
+  const Result<SubmittedJob> small = w.Submit(Script("-N 3"));
+  ASSERT_TRUE(small.ok());
+  w.world.Run();
+  EXPECT_EQ(reason(*small), Reason::kRunning) << "no machine is declared: a node is a pod";
+  ASSERT_TRUE(w.world.Apply({TwoMachines(2)}).ok());
+  const Result<SubmittedJob> three = w.Submit(Script("-N 3"));
+  const Result<SubmittedJob> two = w.Submit(Script("-N 2 -H"));
+  ASSERT_TRUE(three.ok() && two.ok());
+  w.world.Run();
+  EXPECT_EQ(reason(*three), Reason::kPartitionNodeLimit);
+  EXPECT_EQ(reason(*two), Reason::kHeldByUser);
+  ASSERT_TRUE(w.world.Do(JobVerb::kCancel, small->job->id).ok());
+  ASSERT_TRUE(w.world.Apply({MemberObject("east", {{"cpu", 4000}})}).ok());
+  w.world.Run();
+  EXPECT_EQ(reason(*three), Reason::kRunning);
+}
+
+TEST(JobViews, TheBriefMembersOfAScript_AreAllButLongTexts) {
+  const auto members = api::JobMembersOf({"id", "batch.brief"});
+  ASSERT_TRUE(members.ok());
+  EXPECT_TRUE(members->batch.test(*api::BatchMemberOf("holdAtRequeue")));
+  EXPECT_TRUE(members->batch.test(*api::BatchMemberOf("nodes")));
+  for (const char* long_text : {"command", "workDir", "output", "submitLine", "how"})
+    EXPECT_FALSE(members->batch.test(*api::BatchMemberOf(long_text))) << long_text;
 }
 
 }  // namespace

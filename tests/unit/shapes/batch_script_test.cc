@@ -368,12 +368,35 @@ TEST(BatchScript, OfSeveralNodesIsAnIndexedJobWithAServiceForItsHosts) {
   const auto* annotations = At(job, {"spec", "template", "metadata", "annotations"});
   EXPECT_EQ(TextAt(*annotations, {"muster.io/hosts"}), "\"job-41-0,job-41-1\"");
   EXPECT_EQ(TextAt(*annotations, {"muster.io/signal"}), "\"10@30\"");
-  EXPECT_THAT(RunOf(job), HasSubstr("= 0 ] || exec"));
+  EXPECT_THAT(RunOf(job), HasSubstr("!= 0 ]; then\n[ -z \"$$MUSTER_STEPS_DIR\" ] || exec"));
+  EXPECT_THAT(RunOf(job), testing::Not(HasSubstr("/opt/muster")));
   EXPECT_THAT(RunOf(job), HasSubstr("umask 0027\n"));
   EXPECT_THAT(RunOf(job), HasSubstr(R"(exec env 'BASH_FUNC_m%%=() { echo '\''x'\''; }' )"));
   ASSERT_EQ(rendered->dependents.size(), 2U);
   EXPECT_EQ(rendered->dependents[1].kind, "Service");
   EXPECT_EQ(TextAt(rendered->dependents[1].manifest, {"spec", "clusterIP"}), "\"None\"");
+}
+
+TEST(BatchScript, HasToolsAndDirectoriesOfItsQueueElseOfItsClusterQueue) {
+  const auto parsed = Submit("");
+  ConfigView config;
+  const auto render = [&] {
+    return Render(Record(*parsed), parsed->manifest, config, {"i", false});
+  };
+  const auto annotation = [&](const char* key) {
+    const auto rendered = render();
+    return TextAt(*At(rendered->object.manifest, {"spec", "template", "metadata", "annotations"}),
+                  {key});
+  };
+  const JobRecord record = Record(*parsed);
+  config.cluster_queues[record.cluster_queue].tools_image = "far:1";
+  config.cluster_queues[record.cluster_queue].shared_directories = "home:/home";
+  EXPECT_EQ(annotation("muster.io/tools-image"), "\"far:1\"");
+  EXPECT_EQ(annotation("muster.io/shared-directories"), "\"home:/home\"");
+  config.local_queues[{record.ns, record.local_queue}].tools_image = "near:1";
+  EXPECT_EQ(annotation("muster.io/tools-image"), "\"near:1\"");
+  EXPECT_THAT(RunOf(render()->object.manifest),
+              HasSubstr("PATH=\"/opt/muster/slurm:/opt/muster:$$PATH\""));
 }
 
 TEST(BatchScript, OfComponentsIsAJobSet) {

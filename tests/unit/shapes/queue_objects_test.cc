@@ -1,5 +1,6 @@
 // Configuration objects: accepted in both versions, wrong fields with their paths, and the values
 // that they become.
+#include "schedd/model/shared_directory.h"
 #include "tests/unit/shapes/support.h"
 
 namespace muster::shapes {
@@ -258,6 +259,32 @@ TEST(QueueObjects, MayNameTheImageOfTheirBatchScripts) {
   EXPECT_THAT(
       ProblemsOf(ParseObject(Yaml(Object("LocalQueue", "spec: {clusterQueue: cq}", api, spaced)))),
       HasSubstr("must be the name of an image"));
+}
+
+TEST(QueueObjects, MayNameToolsAndDirectoriesOfTheirBatchScripts) {
+  const std::string api = "kueue.x-k8s.io/v1beta1";
+  const auto queue = [&](const std::string& annotations) {
+    return Object("LocalQueue", "spec: {clusterQueue: cq}", api,
+                  "{name: a, namespace: team, annotations: {" + annotations + "}}");
+  };
+  const ConfigView config =
+      Applied(queue("muster.io/tools-image: \"tools:1\", muster.io/shared-directories: "
+                    "\"home:/home,d:/data:ro\""));
+  EXPECT_EQ(config.local_queues.at({"team", "a"}).tools_image, "tools:1");
+  EXPECT_EQ(config.local_queues.at({"team", "a"}).shared_directories, "home:/home,d:/data:ro");
+  const auto read = ParseSharedDirectories("home:/home,d:/data/sets:ro");
+  ASSERT_TRUE(read.ok());
+  EXPECT_EQ(*read,
+            (std::vector<SharedDirectory>{{"home", "/home", false}, {"d", "/data/sets", true}}));
+  EXPECT_TRUE(ParseSharedDirectories("")->empty());
+  for (const char* wrong : {"home", "home:", "home:home", "Home:/home", "home:/", "home:/a/../b",
+                            "home:/a//b", "home:/a:rw", "home:/a,", "a:/x,b:/x", "a:/opt/muster",
+                            "a:/tmp/muster-batch/x", "a:/with space"}) {
+    EXPECT_FALSE(ParseSharedDirectories(wrong).ok()) << wrong;
+    EXPECT_THAT(ProblemsOf(ParseObject(
+                    Yaml(queue("muster.io/shared-directories: \"" + std::string(wrong) + "\"")))),
+                HasSubstr("muster.io/shared-directories"));
+  }
 }
 
 TEST(PriorityClassObject, HasAValue) {
