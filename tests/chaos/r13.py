@@ -53,7 +53,7 @@ def main():
     database = Database()
     with tempfile.NamedTemporaryFile("w", suffix=".yaml", delete=False) as config:
         config.write(f"admission: {{waitForPodsReady: {{timeout: {chosen.pods_ready}}}}}\n")
-    daemon = SteppedDaemon(database.url(), "--config", config.name, members=(MEMBER,))
+    daemon = SteppedDaemon(database.url(), "--config", config.name, "--lease-ttl", "30s", members=(MEMBER,))
     daemon.step(0)
     wrong, offsets = [], []
     try:
@@ -65,6 +65,7 @@ def main():
             daemon.step(offset)
             before = len(clients.told_at)
             time.sleep(1 + chance.random())
+            clients.until(before + 1)
             seen = daemon.get("/v1/status")[1]
             newest = max(ids[0] for ids in list(clients.acknowledged.values()))
             submitted = datetime.datetime.fromisoformat(daemon.job(newest)["submitTime"].replace("Z", "+00:00")).timestamp()
@@ -72,8 +73,6 @@ def main():
                 wrong.append(f"the clock of the daemon was not stepped to {offset} s")
             if seen["leader"]["epoch"] != 1:
                 wrong.append(f"the lead was lost after a step to {offset} s")
-            if len(clients.told_at) == before:
-                wrong.append(f"nothing was acknowledged after a step to {offset} s")
         # A key from before all steps still finds its job.
         first = min(clients.acknowledged, key=lambda key: clients.acknowledged[key][0])
         status, again = daemon.call("POST", "/v1/namespaces/default/jobs", script(first, cpus=1, timeLimit=LIMIT_MIN), headers={"Idempotency-Key": first})

@@ -154,7 +154,8 @@ def main():
     growth = max(flood[1]) / max(steady[1] + calm[1])
     if refused == 0:
         wrong.append("nothing was refused: there was no overload")
-    if growth > 1.5:
+    # Beside the bar there is room for what an allocator keeps: the short form begins at 50 MiB.
+    if max(flood[1]) > 1.5 * max(steady[1] + calm[1]) + 32:
         wrong.append(f"memory grew to {max(flood[1]):.0f} MiB")
     print(f"offered {offered} in {flood[4]:.0f} s ({offered / flood[4] / SUSTAINABLE:.1f} times what runs), {len(waits)} accepted, {refused} answered 429; "
           f"cycle p99 <= {calm[2]:.1f} ms before, <= {flood[2]:.1f} ms under overload; memory {max(steady[1] + calm[1]):.0f} MiB before, {max(flood[1]):.0f} MiB")
