@@ -1,5 +1,5 @@
 """What the pods of batch scripts do on a Kubernetes member: the manifests that would be sent there (GET /v1/jobs/ID/manifest) are run here by pod_process, with
-the host names that their Services give."""
+the host names that their Services give. test_kube has the same with a real API server."""
 import copy
 import os
 import shutil
