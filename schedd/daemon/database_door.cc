@@ -23,12 +23,11 @@ Result<std::unique_ptr<DatabaseDoor>> DatabaseDoor::Open(const DaemonConfig& con
         config.postgres_owner_url.empty() ? config.postgres_url : config.postgres_owner_url;
     return door;
   }
-  const Result<pg::ServerLayout> layout = pg::LayoutFor(config.data_dir);
-  if (!layout.ok()) return layout.error();
+  // Before the layout is asked for, which makes the directory.
   std::error_code ignored;
-  if (!make && !std::filesystem::exists(layout->home, ignored)) {
-    return Error{Code::kFailedPrecondition, "no database is below " + config.data_dir +
-                                                ": name it by --data-dir or --postgres"};
+  if (!make && !std::filesystem::exists(pg::HomeBelow(config.data_dir), ignored)) {
+    return InvalidArgument("no database is below " + config.data_dir +
+                           ": name it by --data-dir or --postgres");
   }
   const Result<int> lock = LockDataDirectory(config.data_dir);
   if (!lock.ok()) {

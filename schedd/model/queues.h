@@ -13,6 +13,7 @@
 
 #include "schedd/base/ids.h"
 #include "schedd/base/time.h"
+#include "schedd/model/limit_range.h"
 #include "schedd/model/member_cluster.h"
 #include "schedd/model/partition.h"
 #include "schedd/model/resources.h"
@@ -188,7 +189,7 @@ struct ClusterQueue {
   std::string tools_image;    // annotation muster.io/tools-image; "": none
   /// Annotation muster.io/shared-directories (shared_directory.h); "": none.
   std::string shared_directories;
-  std::string placement;      // annotation muster.io/placement; "": none
+  std::string placement;  // annotation muster.io/placement; "": none
   MemberDispatch dispatch;
   Rebalance rebalance;
   std::optional<PodSecurityLevel> pod_security = {};  // annotation muster.io/pod-security
@@ -217,23 +218,6 @@ struct AdmissionCheck {
   std::int64_t retry_delay_s = 0;
 };
 
-/// The pod and container entries of a v1 LimitRange (rule A5).
-struct LimitRange {
-  struct Item {
-    bool of_pod = false;  // type Pod; false: Container
-    ResourceList min, max, default_limit, default_request;
-    std::vector<std::pair<std::string, double>> max_limit_request_ratio;
-  };
-  std::string ns, name;
-  std::vector<Item> items;
-};
-
-/// node.k8s.io/v1 RuntimeClass: only its pod overhead counts here.
-struct RuntimeClass {
-  std::string name;
-  ResourceList overhead;
-};
-
 struct LocalQueue {
   std::string ns, name, cluster_queue;
   StopPolicy stop_policy = StopPolicy::kNone;
@@ -242,7 +226,7 @@ struct LocalQueue {
   std::string tools_image = {};    // annotation muster.io/tools-image; "": none
   /// Annotation muster.io/shared-directories (shared_directory.h); "": none.
   std::string shared_directories = {};
-  std::string placement = {};      // annotation muster.io/placement; "": none
+  std::string placement = {};  // annotation muster.io/placement; "": none
   PartitionProperties partition = {};
 };
 

@@ -1,7 +1,11 @@
 // Runs a fuzz target over its kept corpus, and over random changes of it: `fuzz_NAME DIRECTORY
 // CHANGES`. The generator is seeded, so every run sees the same inputs. The sanitizers' presets
 // run the same program; libFuzzer brings a main of its own.
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -48,7 +52,18 @@ std::string Changed(const std::vector<std::string>& corpus, Random& random) {
   return text;
 }
 
+// The input under way: it is kept if the target ends the process.
+const std::string* running = nullptr;
+
+void KeepInput(int signal) {
+  const int file = ::open("fuzz-input", O_WRONLY | O_CREAT | O_TRUNC, 0644);
+  if (file >= 0 && running != nullptr && ::write(file, running->data(), running->size()) >= 0)
+    static_cast<void>(::write(STDERR_FILENO, "the input is in fuzz-input\n", 27));
+  std::signal(signal, SIG_DFL);
+}
+
 void Run(const std::string& input) {
+  running = &input;
   LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(input.data()), input.size());
 }
 
@@ -59,6 +74,8 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: %s DIRECTORY CHANGES\n", argv[0]);
     return 2;
   }
+  std::signal(SIGABRT, KeepInput);
+  std::signal(SIGSEGV, KeepInput);
   std::vector<std::filesystem::path> paths;
   for (const auto& entry : std::filesystem::directory_iterator(argv[1])) paths.push_back(entry);
   std::sort(paths.begin(), paths.end());

@@ -193,12 +193,20 @@ void Clients::Do(const Act& act, int tries) {
     return;
   }
   stage_.Note(std::string(JobVerbName(act.verb)) + " " + std::to_string(known->second.value));
-  JobCommand command{{"alice", "test"}, act.verb, known->second, {}};
-  command.done = [this, verb = act.verb](Result<JobPtr> result) {
+  const JobId id = known->second;
+  // A requeue makes a job run again that was cancelled, also if its answer is lost.
+  if (act.verb == JobVerb::kRequeue) {
+    ++requeues_under_way_[id];
+    cancelled_.erase(id);
+  }
+  JobCommand command{{"alice", "test"}, act.verb, id, {}};
+  command.done = [this, id, verb = act.verb](Result<JobPtr> result) {
+    if (verb == JobVerb::kRequeue) --requeues_under_way_[id];
     if (!result.ok()) return;
     on_job(*result, JobVerbName(verb));
-    if (verb == JobVerb::kCancel && (*result)->state == JobState::kCancelled)
-      cancelled_.emplace((*result)->id, (*result)->attempt);
+    if (verb == JobVerb::kCancel && (*result)->state == JobState::kCancelled &&
+        requeues_under_way_[id] == 0)
+      cancelled_.emplace(id, (*result)->attempt);
   };
   engine->Post(std::move(command));
 }

@@ -65,7 +65,7 @@ class Clients {
   std::vector<JobPlan> plans_;
   std::vector<Act> acts_;
   std::map<std::string, JobId> accepted_;
-  std::map<JobId, std::int32_t> cancelled_;
+  std::map<JobId, std::int32_t> cancelled_, requeues_under_way_;
   std::map<JobId, std::size_t> plan_of_;
   std::map<std::size_t, JobId> parents_;  // by the plan's index
   std::size_t answered_ = 0;

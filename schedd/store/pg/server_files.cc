@@ -146,6 +146,8 @@ Result<ServerBinaries> ChooseBinaries(const std::vector<ServerBinaries>& install
 }
 
 // The canonical path is used, so that every run computes the same name in /tmp.
+std::string HomeBelow(const std::string& data_dir) { return data_dir + "/postgres"; }
+
 Result<ServerLayout> LayoutFor(const std::string& data_dir) {
   std::error_code failed;
   fs::create_directories(data_dir, failed);
@@ -153,7 +155,7 @@ Result<ServerLayout> LayoutFor(const std::string& data_dir) {
   if (failed)
     return Error{Code::kFailedPrecondition, "cannot make " + data_dir + ": " + failed.message()};
   ServerLayout layout;
-  layout.home = root.string() + "/postgres";
+  layout.home = HomeBelow(root.string());
   layout.data = layout.home + "/db";
   layout.socket = layout.home + "/socket";
   layout.log = layout.home + "/server.log";

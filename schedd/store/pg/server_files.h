@@ -41,7 +41,9 @@ struct ServerLayout {
   std::string script;      // what psql is to run
 };
 
-/// The layout for `data_dir`. If the path of the socket would be too long for a unix socket, its
+/// Where the database of a data directory is.
+std::string HomeBelow(const std::string& data_dir);
+/// The layout for `data_dir`, which is made. If the path of the socket would be too long for a unix socket, its
 /// directory is a private one in /tmp.
 Result<ServerLayout> LayoutFor(const std::string& data_dir);
 

@@ -14,8 +14,9 @@ inline constexpr const char* kReadLease =
     "exists (select from pg_stat_activity a where a.datname = current_database() and "
     "a.application_name = 'musterd writer' and a.wait_event = 'SyncRep' and a.pid <> "
     "pg_backend_pid()) from leader l";
-/// A session is known by its number and its start: numbers are used again. Ends the session of the leader whose epoch is $1, and with it a transaction that still holds the
-/// leader row. Nothing is ended if it has renewed its lease meanwhile, unless $2: it is our own.
+/// A session is known by its number and its start: numbers are used again. Ends the session of the
+/// leader whose epoch is $1, and with it a transaction that still holds the leader row. Nothing is
+/// ended if it has renewed its lease meanwhile, unless $2: it is our own.
 inline constexpr const char* kEndLeader =
     "select pg_terminate_backend(a.pid) from leader l join pg_stat_activity a on a.pid = "
     "l.session_pid and a.backend_start = l.session_start where l.epoch = $1 and a.pid <> "

@@ -155,7 +155,7 @@ NOT_TYPED = {
     "muster auth can-i --list": "named in running text; the blocks type it with a namespace",
     **dict.fromkeys(["muster", "musterd", "sbatch", "squeue", "scancel", "sacct", "sinfo", "scontrol",
                      "sbatch srun salloc sattach squeue scancel sacct sinfo scontrol sacctmgr sstat seff"], NAMED),
-    **dict.fromkeys(["scontrol show job", "scontrol show hostnames", "scontrol requeuehold", "squeue -s", "squeue -o %E"],
+    **dict.fromkeys(["scontrol show job", "scontrol show hostnames", "scontrol requeuehold", "squeue -s", "squeue -o %E", "squeue -t all"],
                     "named in running text; tests/e2e/slurm types it"),
     "scancel ID.0": PLACEHOLDER,
     "musterd --mail-program": NAMED,

@@ -3,6 +3,7 @@ import json
 import os
 import shutil
 import subprocess
+import tempfile
 import unittest
 
 from muster_server import BIN, PATIENCE, QUEUES, shell_job
@@ -126,9 +127,11 @@ class Doctor(unittest.TestCase):
         for url, status in (("postgresql://127.0.0.1:1/muster", 3), ("no url", 2)):
             done = subprocess.run([f"{BIN}/musterd", "doctor", "--postgres", url], capture_output=True, text=True, timeout=PATIENCE)
             self.assertEqual((done.returncode, done.stdout), (status, ""), done.stderr)
-        done = subprocess.run([f"{BIN}/musterd", "doctor", "--data-dir", "/nonexistent/dir"], capture_output=True, text=True, timeout=PATIENCE)
-        self.assertEqual(done.returncode, 1)
-        self.assertIn("no database is below /nonexistent/dir", done.stderr)
+        absent = os.path.join(tempfile.gettempdir(), f"muster-absent-{os.getpid()}")
+        done = subprocess.run([f"{BIN}/musterd", "doctor", "--data-dir", absent], capture_output=True, text=True, timeout=PATIENCE)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn(f"no database is below {absent}", done.stderr)
+        self.assertFalse(os.path.exists(absent), "a look makes nothing")
 
 
 if __name__ == "__main__":

@@ -93,7 +93,7 @@ TEST(JobView, ShowsUntilWhenARequeuedJobWaits) {
 
 TEST(JobView, ShowsWhatABatchScriptHasBecome) {
   const json::value view = JobViewJson(FullJob());
-  EXPECT_EQ(view.at("nodeList"), "train-[0-1]");
+  EXPECT_EQ(view.at("nodeList"), "train-main-0-[0-1]") << "it has components";
   EXPECT_EQ(view.at("stopping"), false);
   const json::value& batch = view.at("batch");
   EXPECT_EQ(batch.at("arrayJobId"), 17) << "its own: it is the record of the waiting tasks";
