@@ -18,7 +18,7 @@ export const complaints = [];
 export async function visit(path, options = {}, from = base) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
   const page = await context.newPage();
-  page.setDefaultTimeout(20_000);
+  page.setDefaultTimeout(60_000);
   page.on("console", (message) => complaints.push(`${path}: ${message.type()} ${message.text()}`));
   page.on("pageerror", (error) => complaints.push(`${path}: ${error.message}`));
   page.on("dialog", (dialog) => complaints.push(`${path}: a dialog says ${dialog.message()}`));

@@ -9,7 +9,7 @@ const { chromium } = require("playwright-core");
 
 const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox"] });
 const page = await browser.newPage();
-page.setDefaultTimeout(20_000);
+page.setDefaultTimeout(60_000);
 const complaints = [];
 // Pages of the provider write what they like; only ours must be silent. That a call was refused the browser
 // writes by itself: alice has no rights here, and the keys of the provider are fetched when they are needed.

@@ -106,7 +106,7 @@ const stories = {
   },
   async "the audit trail is filtered, and the address says how"() {
     const page = await visit("/ui/audit?object=clusterqueue/team-vision&verb=update");
-    await page.getByText(/nominal 8 -> 9/).waitFor();
+    await page.getByText(/nominal 8 → 9/).waitFor();
     await page.getByLabel("Result").selectOption("refused");
     await page.getByText("No row matches.").waitFor();
     assert.match(page.url(), /result=refused/);
