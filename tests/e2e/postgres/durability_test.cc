@@ -83,8 +83,9 @@ TEST_F(Durability, AnAnswerComesOnlyAfterItsCommit) {
   for (int call = 1; call <= kCalls; ++call) {
     store_->Accept(epoch_, {MakeNew(DraftJob(call))}, [&, call](const Result<Answers>& answers) {
       ++answered;
-      pqxx::nontransaction work(other);
-      const auto rows = work.exec("select 1 from jobs where id = " + std::to_string(call));
+      // Over before the test may end, and `other` with it.
+      const auto rows = pqxx::nontransaction(other).exec("select 1 from jobs where id = " +
+                                                         std::to_string(call));
       if (answers.ok() && (*answers)[0].ok() && rows.size() == 1) ++seen;
       if (call == kCalls) all.set_value();
     });
