@@ -1,11 +1,11 @@
 """What one job does, as its users see it: the model for linear.py. A state is (phase, comment).
 
-The phases are those of docs/guide/jobs.md, but Admitted and Running are one here, Active: which of both a job is in, its member decides. A cancelled
-job that had begun is Stopping until its member has ended it."""
+The phases are those of docs/guide/jobs.md, but Admitted and Running are one here, Active: which of both a job is in, its member decides. One that was
+held meanwhile is Marked: it is Held if it comes back into its queue. A cancelled job that had begun is Stopping until its member has ended it."""
 
-ABSENT, HELD, PENDING, ACTIVE, STOPPING, ENDED, CANCELLED = "absent", "Held", "Pending", "Active", "Stopping", "Ended", "Cancelled"
-SHOWN = {"Held": {HELD}, "Pending": {PENDING}, "Admitted": {ACTIVE, STOPPING}, "Running": {ACTIVE, STOPPING}, "Succeeded": {ENDED}, "Failed": {ENDED},
-         "Cancelled": {CANCELLED}}
+ABSENT, HELD, PENDING, ACTIVE, MARKED, STOPPING, ENDED, CANCELLED = "absent", "Held", "Pending", "Active", "Marked", "Stopping", "Ended", "Cancelled"
+BEGUN = {ACTIVE, MARKED, STOPPING}
+SHOWN = {"Held": {HELD}, "Pending": {PENDING}, "Admitted": BEGUN, "Running": BEGUN, "Succeeded": {ENDED}, "Failed": {ENDED}, "Cancelled": {CANCELLED}}
 TERMINAL = {ENDED, CANCELLED}
 DONE, REFUSED, CONFLICT = "done", "refused", "conflict"
 
@@ -38,6 +38,8 @@ class JobModel:
             return [(ACTIVE, comment)]
         if phase == ACTIVE:  # also back into its queue, when its member has lost it
             return [(ENDED, comment), (PENDING, comment)]
+        if phase == MARKED:
+            return [(ENDED, comment), (HELD, comment)]
         return []
 
     def step(self, state, operation):
@@ -71,17 +73,21 @@ class JobModel:
         return [after(phase, comment)]
 
     def _hold(self, state, operation):
-        return self._change(state, operation, {HELD, PENDING}, lambda phase, comment: (HELD, comment))
+        phase, comment = state
+        if phase in BEGUN:  # it is marked once its object was sent to its member, and refused before
+            return [state] if operation.outcome == REFUSED and phase != MARKED else [(MARKED if phase == ACTIVE else phase, comment)]
+        return self._change(state, operation, {HELD, PENDING}, lambda _, said: (HELD, said))
 
     def _release(self, state, operation):
-        return self._change(state, operation, {HELD, PENDING}, lambda phase, comment: (PENDING, comment))
+        if state[0] == STOPPING:  # whether it was marked is not followed any more
+            return [state]
+        return self._change(state, operation, {HELD, PENDING, MARKED}, lambda phase, comment: (ACTIVE if phase == MARKED else PENDING, comment))
 
     def _cancel(self, state, operation):
-        return self._change(state, operation, {HELD, PENDING, ACTIVE, STOPPING},
-                            lambda phase, comment: (STOPPING if phase in (ACTIVE, STOPPING) else CANCELLED, comment))
+        return self._change(state, operation, {HELD, PENDING, *BEGUN}, lambda phase, comment: (STOPPING if phase in BEGUN else CANCELLED, comment))
 
     def _update(self, state, operation):
         # It is made on the record that was read, and refused if that has changed meanwhile.
         if operation.outcome == CONFLICT:
             return [state]
-        return self._change(state, operation, {HELD, PENDING, ACTIVE, STOPPING}, lambda phase, comment: (phase, operation.detail["comment"]))
+        return self._change(state, operation, {HELD, PENDING, *BEGUN}, lambda phase, comment: (phase, operation.detail["comment"]))

@@ -59,7 +59,11 @@ class Histories(unittest.TestCase):
         self.legal(op("get", ("Succeeded", ""), 4, 5), inert=False)
         self.illegal(op("get", ("Succeeded", ""), 2, 3), op("get", ("Running", ""), 4, 5), inert=False)
         self.illegal(op("get", ("Running", ""), 2, 3))
-        self.illegal(op("hold", DONE, 2, 3), op("get", ("Running", ""), 4, 5), inert=False)
+        self.illegal(op("hold", DONE, 2, 3), op("get", ("Held", ""), 3.2, 3.5), op("get", ("Running", ""), 4, 5), inert=False)
+        # One that runs is marked, and held if it comes back into its queue.
+        began = op("get", ("Running", ""), 2, 3)
+        self.legal(began, op("hold", DONE, 4, 5), op("get", ("Running", ""), 6, 7), op("get", ("Held", ""), 8, 9), inert=False)
+        self.illegal(began, op("hold", DONE, 4, 5), op("get", ("Pending", ""), 6, 7), inert=False)
 
     def test_an_outcome_that_is_not_known_stays_open(self):
         lost = op("hold", None, 2)
