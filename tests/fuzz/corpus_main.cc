@@ -58,7 +58,7 @@ const std::string* running = nullptr;
 void KeepInput(int signal) {
   const int file = ::open("fuzz-input", O_WRONLY | O_CREAT | O_TRUNC, 0644);
   if (file >= 0 && running != nullptr && ::write(file, running->data(), running->size()) >= 0)
-    static_cast<void>(::write(STDERR_FILENO, "the input is in fuzz-input\n", 27));
+    std::fputs("the input is in fuzz-input\n", stderr);
   std::signal(signal, SIG_DFL);
 }
 

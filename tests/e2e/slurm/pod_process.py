@@ -34,8 +34,8 @@ def environment(pod, container):
     for one in container.get("env", []):
         if "valueFrom" in one:
             path = one["valueFrom"]["fieldRef"]["fieldPath"]
-            key = re.fullmatch(r"metadata\.annotations\['(.*)'\]", path).group(1)
-            variables[one["name"]] = pod["metadata"]["annotations"][key]
+            of, key = re.fullmatch(r"metadata\.(annotations|labels)\['(.*)'\]", path).groups()
+            variables[one["name"]] = pod["metadata"][of][key]
         else:
             variables[one["name"]] = expanded(one.get("value", ""), variables)
     return variables
