@@ -17,8 +17,8 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     Require(muster::CanonicalText(*canonical) == canonical, "a canonical text is its own");
     const auto before = muster::ParseQuantity("cpu", text);
     const auto after = muster::ParseQuantity("cpu", *canonical);
-    Require(before.ok() == after.ok() && (!before.ok() || *before == *after),
-            "the canonical text means the same");
+    // Texts with more digits than amounts have are refused, although their canonical text is not.
+    Require(!before.ok() || (after.ok() && *before == *after), "the canonical text means the same");
   }
   static_cast<void>(muster::ParseReal(text));
   static_cast<void>(muster::ParseBillionths(text));

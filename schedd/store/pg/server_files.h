@@ -43,8 +43,8 @@ struct ServerLayout {
 
 /// Where the database of a data directory is.
 std::string HomeBelow(const std::string& data_dir);
-/// The layout for `data_dir`, which is made. If the path of the socket would be too long for a unix socket, its
-/// directory is a private one in /tmp.
+/// The layout for `data_dir`, which is made. If the path of the socket would be too long for a unix
+/// socket, its directory is a private one in /tmp.
 Result<ServerLayout> LayoutFor(const std::string& data_dir);
 
 /// Creates the directories, gives them to `account` and checks that it can reach them.
