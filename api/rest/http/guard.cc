@@ -121,6 +121,9 @@ std::string_view ParserComplaint(const beast::error_code& error) {
 
 // More unparsed bytes than this mean a chunk line or trailer that never ends.
 constexpr std::size_t kStuckBytes = limits::kHeaderBytes + (8 << 10);
+// The rest of a chunked body has at least "0\r\n\r\n". Beast 1.81 asserts that, and so ends the
+// process, when the end comes in smaller pieces.
+constexpr std::size_t kLeastOfChunks = 5;
 
 }  // namespace
 
@@ -401,7 +404,7 @@ RequestReader::Step RequestReader::CheckFraming() {
 RequestReader::Step RequestReader::ReadBody() {
   auto& parser = parser_->http;
   while (!parser.is_done()) {
-    if (unparsed() == 0) return Step::kNeedMore;
+    if (unparsed() < (parser.chunked() ? kLeastOfChunks : 1)) return Step::kNeedMore;
     const std::string_view bytes = std::string_view(in_).substr(parsed_);
     beast::error_code error;
     const std::size_t used =

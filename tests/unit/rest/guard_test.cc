@@ -49,6 +49,21 @@ TEST(RequestReader, ReadsTheSameHoweverTheBytesAreCut) {
   }
 }
 
+TEST(RequestReader, ReadsAnEmptyChunkedBodyThatComesByteByByte) {
+  const RouteTable routes = Routes();
+  const std::string all =
+      "POST /echo HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n";
+  RequestReader reader(routes);
+  Step step = Step::kNeedMore;
+  for (const char byte : all) {
+    ASSERT_EQ(step, Step::kNeedMore);
+    reader.Feed({&byte, 1});
+    step = reader.Next();
+  }
+  ASSERT_EQ(step, Step::kRequest);
+  EXPECT_EQ(reader.Take().request.body, "");
+}
+
 TEST(RequestReader, PassesOnOnlyTheHeadersOfItsList) {
   const RouteTable routes = Routes();
   RequestReader reader(routes);
