@@ -159,7 +159,7 @@ class Client:
 
     def list(self):
         called = time.monotonic()
-        status, _, text = self.caller.ask("GET", "/v1/jobs?limit=1000&fields=id,displayName,state,batch.comment")
+        status, _, text = self.caller.ask("GET", "/v1/jobs?limit=200000&fields=id,displayName,state,batch.comment")
         returned = time.monotonic()
         if status != 200:
             time.sleep(0.02)
