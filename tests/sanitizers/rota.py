@@ -16,10 +16,11 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 ROTA = os.path.join(HERE, "rota.tsv")
 HEAD = ["part", "commit", "day", "passed", "failed", "seconds"]
 PRESETS = ("asan", "tsan")
-# ctest's choice of tests. Every test of the suite is in one part.
+# ctest's choice of tests. Every test of the suite is in a part, but those labelled tidy, which look at the sources.
 PARTS = {
     "unit": ["-L", "unit"],
     "property": ["-L", "property"],
+    "chaos": ["-R", "^(R(0[1-6]|13|2[1347])|chaos_checkers)$"],
     "contract": ["-L", "^(contract|conformance|fuzz)$"],
     "sim": ["-L", "sim"],
     "postgres": ["-R", "^e2e_pg_"],

@@ -19,11 +19,10 @@
 
 #include "schedd/store/pg/client_tools.h"
 #include "schedd/store/pg/diagnosis.h"
-#include "schedd/store/pg/read_pool.h"
+#include "schedd/store/pg/one_session.h"
 #include "schedd/store/pg/restore_script.h"
 #include "schedd/store/pg/statements_read.h"
 #include "schedd/store/pg/statements_restore.h"
-#include "schedd/store/pg/url.h"
 
 namespace muster::pg {
 namespace {
@@ -32,24 +31,15 @@ constexpr std::chrono::seconds kLookWithin{10};
 
 Error Refused(std::string why) { return {Code::kFailedPrecondition, std::move(why)}; }
 
-// One short read on a connection of its own.
+// One short read on a session of its own.
 template <class Read>
 auto Look(const std::string& url, Read read)
     -> Result<decltype(read(std::declval<pqxx::work&>()))> {
-  const Result<std::string> complete = CompleteUrl(url);
-  if (!complete.ok()) return complete.error();
-  Watchdog watchdog;
-  std::unique_ptr<pqxx::connection> connection;
-  std::optional<Watchdog::Watch> watch;
-  try {
-    connection = OpenConnection(*complete, sql::kMigratorSettings, watchdog, kLookWithin);
-    watch.emplace(watchdog, connection->sock(), kLookWithin);
-    pqxx::work work(*connection);
-    return read(work);
-  } catch (...) {
-    if (watch && watch->cut()) return Unavailable("the database does not answer");
-    return ErrorOfException();
-  }
+  decltype(read(std::declval<pqxx::work&>())) found{};
+  const Status looked =
+      RunOnce(url, kLookWithin, [&](pqxx::work& work, Watchdog::Watch&) { found = read(work); });
+  if (!looked.ok()) return looked.error();
+  return found;
 }
 
 Result<ClientTools> ToolsFor(const std::string& url) {

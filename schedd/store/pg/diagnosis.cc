@@ -3,21 +3,17 @@
 #include "schedd/store/pg/diagnosis.h"
 
 #include <map>
-#include <memory>
-#include <optional>
 
 #include <pqxx/pqxx>
 
 #include "schedd/base/limits_doctor.h"
-#include "schedd/store/pg/read_pool.h"
+#include "schedd/store/pg/one_session.h"
 #include "schedd/store/pg/statements_doctor.h"
 #include "schedd/store/pg/statements_read.h"
-#include "schedd/store/pg/url.h"
 
 namespace muster::pg {
 namespace {
 
-constexpr std::chrono::seconds kConnectWithin{10};
 constexpr std::chrono::milliseconds kAnswerWithin{limits::kDoctorWithinMs};
 
 std::string Limited(const char* question) {
@@ -36,31 +32,12 @@ Answer AskOne(pqxx::dbtransaction& work, const char* question) {
   return answer;
 }
 
-// Runs `read` on a connection of its own, under the watchdog's deadlines.
-Status Run(const std::string& url, const std::function<void(pqxx::work&, Watchdog::Watch&)>& read) {
-  const Result<std::string> complete = CompleteUrl(url);
-  if (!complete.ok()) return complete.error();
-  Watchdog watchdog;
-  std::unique_ptr<pqxx::connection> connection;  // declared before `watch`, so it outlives it
-  std::optional<Watchdog::Watch> watch;
-  try {
-    connection = OpenConnection(*complete, sql::kMigratorSettings, watchdog, kConnectWithin);
-    watch.emplace(watchdog, connection->sock(), kAnswerWithin);
-    pqxx::work work(*connection);
-    read(work, *watch);
-    return Done{};
-  } catch (...) {
-    if (watch && watch->cut()) return Unavailable("the database does not answer");
-    return ErrorOfException();
-  }
-}
-
 }  // namespace
 
 Result<std::vector<Result<Answer>>> Ask(const std::string& url,
                                         const std::vector<const char*>& questions) {
   std::vector<Result<Answer>> answers;
-  const Status read = Run(url, [&](pqxx::work& work, Watchdog::Watch& watch) {
+  const Status read = RunOnce(url, kAnswerWithin, [&](pqxx::work& work, Watchdog::Watch& watch) {
     work.exec(sql::kDoctorSnapshot);
     for (const char* question : questions) {
       watch.Extend(kAnswerWithin);
@@ -83,7 +60,7 @@ Result<std::vector<Result<Answer>>> Ask(const std::string& url,
 Result<std::vector<std::string>> SchemaStanding(const std::string& url,
                                                 const std::vector<Migration>& migrations) {
   std::vector<std::string> off;
-  const Status read = Run(url, [&](pqxx::work& work, Watchdog::Watch&) {
+  const Status read = RunOnce(url, kAnswerWithin, [&](pqxx::work& work, Watchdog::Watch&) {
     if (work.exec1(sql::kNoMigrationTable)[0].as<bool>()) {
       off.emplace_back("the database has no schema of Muster");
       return;
