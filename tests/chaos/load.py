@@ -109,10 +109,11 @@ class Submitters:
                                                  f"{[(one.status, one.text) for one in self.refusals[-3:]]}")
             time.sleep(0.002)
 
-    def next_after(self, instant, timeout=120):
-        """When the first acknowledgement came of what was answered after the instant."""
+    def next_after(self, instant, timeout=120, meanwhile=lambda: None):
+        """When the first acknowledgement came of what was answered after the instant; `meanwhile` is called until then."""
         deadline = time.monotonic() + timeout
         while not self.told_at or self.told_at[-1] < instant:
+            meanwhile()
             assert time.monotonic() < deadline, f"no acknowledgement; the last refusals: {[(one.status, one.text) for one in self.refusals[-3:]]}"
             time.sleep(0.002)
         return next(at for at in self.told_at[-5000:] if at >= instant)

@@ -20,6 +20,8 @@ from verdict import accepts, settle
 
 # So that tables need new pages soon.
 COMMENT = "x" * 1000
+# As many as fit on the disk of the write-ahead log.
+SEGMENTS = 5
 # Of PostgreSQL's startup message: version 3.0.
 PROTOCOL = 196608
 
@@ -95,7 +97,7 @@ class Trial:
     def __init__(self, seconds):
         self.seconds, self.wrong, self.again = seconds, [], []
         self.database = Database()
-        self.disks = [SmallDisk(self.database, "base", 96), SmallDisk(self.database, "pg_wal", 80)]
+        self.disks = [SmallDisk(self.database, "base", 256), SmallDisk(self.database, "pg_wal", SEGMENTS * 16)]
         for name, value in (("max_wal_size", "48MB"), ("min_wal_size", "32MB"), ("max_connections", "20"), ("wal_recycle", "off")):
             self.database.sql(f"alter system set {name} = '{value}'", database="postgres")
         self.restart()
@@ -126,11 +128,8 @@ class Trial:
         time.sleep(self.seconds)
         reader.close()
         end()
-        if ends_server and self.database.process.poll() is not None:
-            print(f"{name}: PostgreSQL has ended by itself and is started again")
-            self.database.start()
         healed = time.monotonic()
-        self.again.append(self.clients.next_after(healed) - healed)
+        self.again.append(self.clients.next_after(healed, meanwhile=lambda: ends_server and self.keep_server(name)) - healed)
         seen = self.clients.refusals[refused:]
         odd = [(one.status, one.text) for one in seen if one.status != 503 or not one.retry_after]
         self.wrong += [f"{name}: a submission was answered {one}" for one in odd[:3]]
@@ -139,6 +138,12 @@ class Trial:
         texts = sorted({one.text.split('"detail":')[-1][:110] for one in seen})
         print(f"{name}: {len(seen)} submissions refused, such as {texts[:2]}; {sum(one[2] == 200 for one in reader.seen)} of {len(reader.seen)} reads "
               f"answered 200; acknowledged again after {self.again[-1]:.2f} s", flush=True)
+
+    def keep_server(self, name):
+        """As a service manager: a PostgreSQL may need seconds to end after a write to its log has failed, so this is asked again and again."""
+        if self.database.process.poll() is not None:
+            print(f"{name}: PostgreSQL has ended by itself and is started again")
+            self.database.start()
 
     def run(self):
         base, wal = self.disks
@@ -151,7 +156,13 @@ class Trial:
             crowd.append(Crowd(self.database.port))
             self.end_daemons_sessions(crowd[0])
         self.fault("no connection left", crowded, lambda: crowd[0].close())
-        self.fault("disk of the log full", wal.fill, wal.free, ends_server=True)
+
+        def filled():
+            wal.fill()
+            # Segments that were made before take several seconds of writes; none is left after as many switches.
+            for _ in range(SEGMENTS):
+                self.database.sql("select pg_switch_wal()", database="postgres", check=False)
+        self.fault("disk of the log full", filled, wal.free, ends_server=True)
         self.clients.close()
         self.wrong += settle(self.daemon, self.database.sql)
         return accepts(self.database.sql, self.clients.acknowledged, self.clients.left)
