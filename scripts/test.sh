@@ -18,4 +18,4 @@ cmake --build "$root/build"
 "$root/tests/e2e/sec/zitadel_provider/build.sh" >/dev/null
 "$root/scripts/python_clients.sh" >/dev/null
 "$root/scripts/web_tools.sh" >/dev/null
-ctest --test-dir "$root/build" --output-on-failure --no-tests=error -j 2 "$@"
+ctest --test-dir "$root/build" --output-on-failure --no-tests=error -j 3 "$@"

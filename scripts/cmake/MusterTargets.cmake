@@ -116,12 +116,12 @@ function(muster_program name)
     RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin/${ARG_SUBDIR})
 endfunction()
 
-# muster_test(<name> LABEL <unit|property|contract|e2e|...> SOURCES ... DEPS ... [TIMEOUT s] [SERIAL] [OPTIMIZED] [ALONE sources...])
+# muster_test(<name> LABEL <unit|property|contract|e2e|...> SOURCES ... DEPS ... [TIMEOUT s] [OPTIMIZED] [ALONE sources...])
 # One GoogleTest program, one ctest entry, labelled by kind so that `ctest -L unit` runs one kind alone.
 # Its own sources are not optimized, which halves their compilation; the libraries that it tests are.
 # OPTIMIZED: the test computes much by itself, as the oracle of the properties does.
 function(muster_test name)
-  cmake_parse_arguments(ARG "SERIAL;OPTIMIZED" "LABEL;TIMEOUT" "SOURCES;DEPS;ALONE" ${ARGN})
+  cmake_parse_arguments(ARG "OPTIMIZED" "LABEL;TIMEOUT" "SOURCES;DEPS;ALONE" ${ARGN})
   list(LENGTH ARG_SOURCES count)
   if(MUSTER_UNITY AND count GREATER 1)
     list(TRANSFORM ARG_SOURCES PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/ REGEX "^[^/]")
@@ -138,7 +138,4 @@ function(muster_test name)
     set(ARG_TIMEOUT 300)
   endif()
   set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABEL}" TIMEOUT ${ARG_TIMEOUT})
-  if(ARG_SERIAL)
-    set_tests_properties(${name} PROPERTIES RUN_SERIAL ON)
-  endif()
 endfunction()
