@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "api/service/explain_gate.h"
 #include "api/service/explain_hiding.h"
 #include "api/service/job_rights.h"
 #include "api/service/never_fits.h"
@@ -20,7 +21,9 @@
 #include "schedd/base/limits.h"
 #include "schedd/core/quota/admission_fair_sharing.h"
 #include "schedd/core/topology/member_machines.h"
+#include "schedd/lifecycle/batch_gates.h"
 #include "schedd/lifecycle/holder_of.h"
+#include "schedd/lifecycle/job_changes.h"
 #include "schedd/model/admission_lifecycle.h"
 #include "schedd/world/job_table.h"
 
@@ -85,8 +88,9 @@ core::Snapshot SnapshotOf(const WorldView& view, const std::vector<JobPtr>& hold
   return snapshot;
 }
 
-// Pending jobs: all of the job's ClusterQueue, those of its cohort tree, and those of every queue.
-// The last two lists stop one past limits::kExplainJobs, since longer ones are not played through.
+// Pending jobs: those of the job's ClusterQueue that may be tried, those of its cohort tree, and
+// those of every queue. The last two lists stop one past limits::kExplainJobs, since longer ones
+// are not played through.
 struct Waiters {
   std::vector<JobPtr> queue, tree, all;
 };
@@ -106,7 +110,11 @@ Waiters WaitersOf(const WorldView& view, const JobRecord& job) {
   };
   view.jobs.ForEach(JobId{}, [&](const JobPtr& other) {
     if (other->state != JobState::kPending) return true;
-    if (other->cluster_queue == job.cluster_queue) waiters.queue.push_back(other);
+    if (other->cluster_queue == job.cluster_queue && changes::MayBeTried(*other))
+      waiters.queue.push_back(other);
+    // What never starts as things are takes nobody's place; what waits for other jobs may.
+    const Reason gate = changes::BatchGate(*other).reason;
+    if (gate != Reason::kNone && gate != Reason::kDependency) return true;
     if (!full(waiters.tree) && same_tree[other->cluster_queue]) waiters.tree.push_back(other);
     if (!full(waiters.all)) waiters.all.push_back(other);
     return true;
@@ -117,8 +125,9 @@ Waiters WaitersOf(const WorldView& view, const JobRecord& job) {
 // False if the job's reason does not go away when other jobs end. Then an estimate of the start
 // would have nothing to play.
 bool WaitsForOthers(const core::Explanation& why) {
-  if (why.state != JobState::kPending || why.place.position == 0) return false;
   const Reason reason = ReasonOf(why.reason);
+  if (reason == Reason::kBeginTime) return true;
+  if (why.state != JobState::kPending || why.place.position == 0) return false;
   return reason != Reason::kExceedsMaxQuota && reason != Reason::kNoMatchingFlavor &&
          reason != Reason::kNoMemberCluster && reason != Reason::kAdmissionGated;
 }
@@ -141,12 +150,14 @@ JobExplanation ExplanationOf(const WorldView& view, const JobPtr& job, WallTime 
   Waiters waiters;
   if (waits) waiters = WaitersOf(view, *job);
   input.waiting = waiters.queue;
+  if (waits) input.gate = ExplainGateOf(*job);
   explained.why = core::Explain(input);
   if (!waits) return explained;
   // No end of another job would start it, so nothing is played.
   if (!WaitsForOthers(explained.why)) {
     explained.start.asked = true;
-    explained.start.text = "unknown: not as things are, whatever ends";
+    explained.start.text = input.gate ? "unknown: " + input.gate->message
+                                      : "unknown: not as things are, whatever ends";
     return explained;
   }
   // All waiting jobs take part in the estimate if they are few enough. Otherwise only those of the

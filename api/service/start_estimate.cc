@@ -12,6 +12,8 @@
 
 #include "schedd/base/limits.h"
 #include "schedd/core/explain/explain_ends.h"
+#include "schedd/core/preempt/eviction_pace.h"
+#include "schedd/lifecycle/batch_gates.h"
 #include "schedd/lifecycle/job_changes.h"
 #include "schedd/model/admission_lifecycle.h"
 #include "schedd/simulate/simulator.h"
@@ -41,10 +43,19 @@ simulate::SimJob Holding(const JobPtr& job, const AdmissionSettings& settings, W
   return one;
 }
 
-// A job that waits, with the whole of its time limit.
+// A job that waits, with the whole of its time limit. One that may not begin before a time enters
+// its queue then.
 simulate::SimJob Waiting(const JobPtr& job, WallTime now) {
   const auto limit = core::DeclaredLimit(*job);
-  return {job, now, limit ? SecondsToMicros(*limit) : kForEver};
+  simulate::SimJob one{job, now, limit ? SecondsToMicros(*limit) : kForEver};
+  const auto until = core::HeldBackUntil(*job);
+  if (until && *until > now) {
+    auto begun = std::make_shared<JobRecord>(*job);
+    changes::BeginAt(begun.get(), std::nullopt, *until);
+    one.job = std::move(begun);
+    one.arrival = *until;
+  }
+  return one;
 }
 
 // The configuration with the members as they are now, the holders and the waiting jobs, all from
@@ -167,8 +178,11 @@ StartEstimate EstimateStart(const core::Snapshot& snapshot, const std::vector<Jo
   }
   estimate.latest = seen.start;
   estimate.cluster = seen.cluster;
-  if (seen.ended == 0) {
-    estimate.text = "at once: nothing has to end before it";
+  // At the time at which it may begin, no end of another job is what lets it start.
+  if (seen.ended == 0 || seen.start == core::HeldBackUntil(*job)) {
+    const bool at_once = *seen.start <= snapshot.now;
+    estimate.text = (at_once ? "at once" : "at " + FormatRfc3339(*seen.start)) +
+                    ": nothing has to end before it";
   } else {
     const std::int64_t seconds = (seen.start->us - snapshot.now.us) / kMicrosPerSecond;
     estimate.text = "no later than " + FormatRfc3339(*seen.start) + " (in " +

@@ -32,7 +32,6 @@ constexpr FieldSentence kSentences[] = {
 
 // Of several partitions the one that the refusal names in quotes, else all as given.
 std::string UnknownPartition(const client::Failure& failure, const std::string& given) {
-  if (given.empty()) return "(default)";
   for (const FieldError& error : failure.fields) {
     for (const std::string& one : SplitList(given)) {
       if (error.message.find('"' + one + '"') != std::string::npos) return one;
@@ -62,8 +61,10 @@ std::string RefusalText(const client::Failure& failure, const json::object& body
   if (failure.kind != client::Failure::Kind::kRefused || failure.status == 503)
     return failed + FailureText(failure);
   if (Mentions(failure, "queue")) {
-    return "invalid partition specified: " + UnknownPartition(failure, TextOfField(body, "queue")) +
-           "\n" + failed + "Invalid partition name specified";
+    const std::string given = TextOfField(body, "queue");
+    if (given.empty()) return failed + "No partition specified or system default partition";
+    return "invalid partition specified: " + UnknownPartition(failure, given) + "\n" + failed +
+           "Invalid partition name specified";
   }
   if (Mentions(failure, "cluster")) {
     const std::string cluster = TextOfField(body, "cluster");

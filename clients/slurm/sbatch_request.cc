@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -108,6 +110,22 @@ std::optional<OptionError> ResolvePoints(json::object* out) {
   return std::nullopt;
 }
 
+// As sbatch 22.05 shows a script (search_path): a name that begins with neither / nor . and is
+// found in the job's directory becomes an absolute path. The arguments follow, as far as they fit
+// on the one line that a request may have for it.
+std::string ShownCommand(const ScriptSource& script, const std::string& dir) {
+  std::string shown = script.command;
+  if (shown[0] != '/' && shown[0] != '.' && IsRegularFile(dir + "/" + shown))
+    shown.insert(0, dir + "/");
+  for (const std::string& argument : script.arguments) {
+    const bool printable = std::none_of(argument.begin(), argument.end(),
+                                        [](unsigned char c) { return std::iscntrl(c) != 0; });
+    if (!printable || shown.size() + 1 + argument.size() > limits::kPathBytes) break;
+    shown += " " + argument;
+  }
+  return shown;
+}
+
 }  // namespace
 
 std::optional<OptionError> AddNodeFile(const std::string& path, json::object* out) {
@@ -169,12 +187,12 @@ std::optional<OptionError> BuildSubmission(const SbatchOptions& options, const S
   if (!out.contains("name")) out["name"] = script.name;
   out.erase("queue");
   if (!place.queue.empty()) out["queue"] = place.queue;
-  if (!script.command.empty()) out["command"] = script.command;
   const json::value* chdir = options.fields.if_contains("workDir");
   std::string dir = chdir == nullptr ? place.current_dir
                                      : std::string(std::string_view(chdir->get_string()));
   if (!dir.starts_with('/')) dir = place.current_dir + "/" + dir;
   out["workDir"] = dir;
+  if (!script.command.empty()) out["command"] = ShownCommand(script, dir);
   if (!script.arguments.empty()) out["arguments"] = json::value_from(script.arguments);
   // The member is there even if it is empty. Without it the server would apply an --export that the
   // script itself has.

@@ -15,7 +15,7 @@ namespace muster::slurm {
 struct ScriptSource {
   std::string text;                    // beginning with #!
   std::string name;                    // default job name
-  std::string command;                 // the path that squeue %o shows; "" for stdin
+  std::string command;                 // the path as it was found; "" for stdin
   std::vector<std::string> arguments;  // of the script
 };
 

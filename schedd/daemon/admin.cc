@@ -68,7 +68,11 @@ int RunBackup(const DaemonConfig& config, const std::string& file) {
   const Status written = pg::WriteArchive((*door)->url(), file);
   if (!written.ok()) return Fail(written.error());
   const auto facts = pg::ReadArchive((*door)->url(), file);
-  if (!facts.ok()) return Fail(facts.error());
+  if (!facts.ok()) {
+    // A file that this program could not restore must not look like a backup.
+    std::remove(file.c_str());
+    return Fail(facts.error());
+  }
   std::printf("%s: schema %d of installation %s, as of %s\n", file.c_str(), facts->schema,
               facts->instance.c_str(), FormatRfc3339(facts->taken).c_str());
   std::puts("Keep the key of its secrets apart from it (DATA_DIR/keys/secrets, --secrets-key).");

@@ -59,8 +59,10 @@ Draft SplitOff(const JobRecord& array, const NewRecord& made, TaskRanges tasks) 
 Draft AtTaskLimit(const JobRecord& array, std::int32_t throttle) {
   auto draft = std::make_shared<JobRecord>(array);
   draft->reason = Reason::kArrayTaskLimit;
-  draft->message = "At most " + std::to_string(throttle) +
-                   " tasks of the array run at once (%" + std::to_string(throttle) + ")";
+  draft->message =
+      (throttle == 1 ? "Only 1 task of the array runs"
+                     : "At most " + std::to_string(throttle) + " tasks of the array run") +
+      std::string(" at once (%") + std::to_string(throttle) + ")";
   return draft->message == array.message ? nullptr : draft;
 }
 

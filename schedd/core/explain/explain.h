@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -76,6 +77,13 @@ struct Explanation {
   std::vector<std::string> would_help;
 };
 
+/// A gate outside of the queues that is closed for a waiting job.
+struct ExplainGate {
+  Reason reason = Reason::kNone;
+  std::string message;  // one sentence
+  std::string opens;    // what would open it
+};
+
 struct ExplainInput {
   /// The present state; its heads and second passes are ignored.
   Snapshot snapshot;
@@ -83,6 +91,8 @@ struct ExplainInput {
   /// The waiting jobs (kPending), this one among them, in any order. Only those of its ClusterQueue
   /// count.
   std::vector<JobPtr> waiting;
+  /// Such as a dependency; whoever asks knows it, since no cycle sees such a job.
+  std::optional<ExplainGate> gate;
 };
 
 Explanation Explain(const ExplainInput& input);

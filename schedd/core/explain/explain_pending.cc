@@ -61,7 +61,7 @@ std::string WaitText(const Condition* requeued, const AdmissionState& state) {
 }
 
 // True if something keeps the job from being tried whatever quota is free; then the verdict is set.
-// The checks are those of rules A11 and A19, and back-off.
+// The checks are those of rules A11 and A19, the gates of batch scripts, and back-off.
 bool ExplainShut(const ExplainInput& input, Explanation* explanation) {
   const Snapshot& snapshot = input.snapshot;
   const JobRecord& job = *input.job;
@@ -81,6 +81,7 @@ bool ExplainShut(const ExplainInput& input, Explanation* explanation) {
         "the removal of the gate " + state.admission_gated_by + " by the controller that set it");
   }
   if (const auto entry = EntryGate(job)) return say(entry->reason, entry->message, "its release");
+  if (input.gate) return say(input.gate->reason, input.gate->message, input.gate->opens);
   // The same two gates that the cycle checks (rule A19).
   auto gate =
       QueueGate(*snapshot.config, *snapshot.settings, snapshot.usage.tree(), job.cluster_queue);

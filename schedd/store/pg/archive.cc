@@ -130,7 +130,7 @@ Result<ArchiveFacts> ReadArchive(const std::string& url, const std::string& file
   if (facts.schema > newest) {
     return Refused("the backup has schema " + std::to_string(facts.schema) +
                    ", and this program knows schema " + std::to_string(newest) +
-                   ": restore it with the program of that version");
+                   ": use the program of that version");
   }
   const auto edited = Look(url, [&](pqxx::work& work) {
     for (const Migration& one : migrations) {

@@ -2,9 +2,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <fstream>
 
 #include "clients/slurm/command.h"
+#include "schedd/base/limits.h"
 #include "schedd/shapes/batch/batch_manifest.h"
 #include "schedd/text/json.h"
 #include "tests/unit/clients/fake_server.h"
@@ -338,6 +340,31 @@ TEST_F(Sbatch, SendsTheCallersWorld) {
                                    "--begin=2030-01-02T03:04:05 " + script_ + " a");
   EXPECT_FALSE(Body(1).contains("limits"));
   EXPECT_FALSE(Body(1).at("environment").as_object().contains("BASH_FUNC_module%%"));
+}
+
+TEST_F(Sbatch, ShowsWhereTheScriptIsAndItsArguments) {
+  const std::string dir = script_.substr(0, script_.rfind('/')),
+                    name = script_.substr(script_.rfind('/') + 1);
+  const auto shown = [this](std::vector<std::string> words) {
+    Run(std::move(words));
+    return Body(server_.requests().size() - 1).at("command");
+  };
+  EXPECT_EQ(shown({script_, "x", "y"}), script_ + " x y");
+  EXPECT_EQ(shown({script_, "x", "two\nlines", "y"}), script_ + " x");
+  EXPECT_EQ(shown({script_, std::string(limits::kPathBytes, 'x')}), script_);
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(dir);
+  EXPECT_EQ(shown({name}), dir + "/" + name);
+  EXPECT_EQ(shown({"./" + name}), "./" + name);
+  EXPECT_EQ(shown({"-D", "/", name}), name);
+  std::filesystem::current_path(before);
+}
+
+TEST_F(Sbatch, SaysThatThereIsNoDefaultPartition) {
+  answer_ = [](const FakeRequest&) { return Problem(400, "no", "queue"); };
+  EXPECT_EQ(Run({script_}).err,
+            "sbatch: error: Batch job submission failed: No partition specified or system default "
+            "partition\n");
 }
 
 TEST_F(Sbatch, SendsComponentsOfEitherForm) {

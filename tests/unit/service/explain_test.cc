@@ -8,6 +8,7 @@
 namespace muster::test {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
@@ -23,6 +24,16 @@ class ExplainService : public ::testing::Test {
     MUSTER_CHECK(submitted.ok());
     w.world.Run();
     w.world.clock.Advance(1000);  // each has a time of its own
+    return submitted->job->id;
+  }
+  // A batch script of one CPU and ten minutes, with further directives.
+  JobId Script(const std::string& directives, const std::string& begin = "") {
+    json::object body{{"script", "#!/bin/sh\n#SBATCH -t 10\n" + directives + "true\n"},
+                      {"queue", "queue"}};
+    if (!begin.empty()) body["begin"] = begin;
+    const auto submitted = w.Submit(std::move(body));
+    MUSTER_CHECK(submitted.ok());
+    w.world.Run();
     return submitted->job->id;
   }
   api::JobExplanation Explain(JobId id) {
@@ -103,6 +114,41 @@ TEST_F(ExplainService, WhatCanNeverStart_HasNoEstimate) {
   const api::StartEstimate start = Explain(Submit("huge", "40", 0)).start;
   EXPECT_FALSE(start.latest.has_value());
   EXPECT_EQ(start.text, "unknown: not as things are, whatever ends");
+}
+
+TEST_F(ExplainService, WhatWaitsForAnotherJob_SaysForWhich_AndIsInNobodysWay) {
+  Submit("running", "1", kHour);
+  const JobId dependent = Script("#SBATCH -d afterok:1\n");
+  const api::JobExplanation explained = Explain(dependent);
+  EXPECT_EQ(explained.why.reason, "Dependency");
+  EXPECT_EQ(explained.why.summary, "It depends on jobs that have not come that far");
+  EXPECT_THAT(explained.why.would_help, ElementsAre("what it depends on: afterok:1(unfulfilled)"));
+  EXPECT_EQ(explained.why.place.position, 0u);
+  EXPECT_FALSE(explained.start.latest.has_value());
+  EXPECT_EQ(explained.start.text, "unknown: It depends on jobs that have not come that far");
+  const JobId waiting = Submit("waiting", "4", 0);
+  EXPECT_EQ(Explain(waiting).why.place.position, 1u);
+  EXPECT_EQ(Explain(waiting).why.place.waiting, 1u);
+}
+
+TEST_F(ExplainService, WhatMayNotBeginYet_StartsThenOrLater) {
+  const JobId running = Submit("running", "4", kHour);
+  const std::string soon = FormatRfc3339(After(StartOf(running), kHour / 2)),
+                    later = FormatRfc3339(After(StartOf(running), 2 * kHour));
+  EXPECT_EQ(*Explain(Script("", soon)).start.latest, After(StartOf(running), kHour));
+  const api::JobExplanation explained = Explain(Script("", later));
+  EXPECT_EQ(explained.why.reason, "BeginTime");
+  EXPECT_EQ(explained.why.summary, "It is to begin at " + later + ", not before");
+  EXPECT_EQ(*explained.start.latest, After(StartOf(running), 2 * kHour));
+  EXPECT_EQ(explained.start.text, "at " + later + ": nothing has to end before it");
+}
+
+TEST_F(ExplainService, TheRestOfAnArrayWaitsForItsTaskLimit) {
+  const JobId array = Script("#SBATCH -a 0-8%1\n");
+  const api::JobExplanation explained = Explain(array);
+  EXPECT_EQ(explained.why.reason, "ArrayTaskLimit");
+  EXPECT_EQ(explained.why.summary, "Only 1 task of the array runs at once (%1)");
+  EXPECT_FALSE(explained.start.latest.has_value());
 }
 
 TEST_F(ExplainService, Json_HasTheNumbers_AndIsTheSameEachTime) {
