@@ -20,6 +20,7 @@
 #include "clients/slurm/sbatch_environment.h"
 #include "clients/slurm/slurm_time.h"
 #include "schedd/base/limits.h"
+#include "schedd/base/limits_slurm_world.h"
 #include "schedd/base/time.h"
 
 namespace muster::slurm {
@@ -120,7 +121,7 @@ std::string ShownCommand(const ScriptSource& script, const std::string& dir) {
   for (const std::string& argument : script.arguments) {
     const bool printable = std::none_of(argument.begin(), argument.end(),
                                         [](unsigned char c) { return std::iscntrl(c) != 0; });
-    if (!printable || shown.size() + 1 + argument.size() > limits::kPathBytes) break;
+    if (!printable || shown.size() + 1 + argument.size() > limits::kBatchPathBytes) break;
     shown += " " + argument;
   }
   return shown;

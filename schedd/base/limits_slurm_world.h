@@ -9,6 +9,8 @@ namespace muster::limits {
 
 // Hosts of one job in its /etc/hosts: more than the pods of one local member.
 inline constexpr std::size_t kBatchHosts = 16'384;
+// A path that a script's submission names (PATH_MAX of Linux), and another text of one line.
+inline constexpr std::size_t kBatchPathBytes = 4096, kBatchTextBytes = 1024;
 // steps.jsonl, which the job's user writes: its whole size, one line, one read, and the highest
 // number of a step (Slurm's MaxStepCount is 40,000).
 inline constexpr std::int64_t kStepFileBytes = 256 << 20;

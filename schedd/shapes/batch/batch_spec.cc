@@ -6,19 +6,17 @@
 #include <algorithm>
 
 #include "schedd/base/limits.h"
+#include "schedd/base/limits_slurm_world.h"
 #include "schedd/base/names.h"
-#include "schedd/shapes/batch/batch_directives.h"
 #include "schedd/shapes/batch/array_spec.h"
 #include "schedd/shapes/batch/batch_dependency.h"
+#include "schedd/shapes/batch/batch_directives.h"
 #include "schedd/shapes/batch/sbatch_table.h"
 #include "schedd/shapes/batch/sbatch_values.h"
 #include "schedd/text/json.h"
 
 namespace muster::shapes {
 namespace {
-
-constexpr std::size_t kPathBytes = 4096;
-constexpr std::size_t kTextBytes = 1024;
 
 constexpr std::int64_t kMinutesMax = 100'000'000;
 
@@ -182,12 +180,12 @@ void CheckScript(const Field& script) {
 
 // The working directory, the files of the streams, and how they are opened.
 void ReadFiles(const Field& spec, BatchSpec* read) {
-  read->work_dir = ReadLine(spec["workDir"], kPathBytes);
+  read->work_dir = ReadLine(spec["workDir"], limits::kBatchPathBytes);
   if (!read->work_dir.empty() && read->work_dir[0] != '/')
     spec["workDir"].Fail("must be an absolute path");
-  read->output = ReadLine(spec["output"], kPathBytes);
-  read->error = ReadLine(spec["error"], kPathBytes);
-  read->input = ReadLine(spec["input"], kPathBytes);
+  read->output = ReadLine(spec["output"], limits::kBatchPathBytes);
+  read->error = ReadLine(spec["error"], limits::kBatchPathBytes);
+  read->input = ReadLine(spec["input"], limits::kBatchPathBytes);
   read->open_mode = spec["openMode"].StringOr("");
   if (read->open_mode == "a") read->open_mode = "append";
   if (read->open_mode == "t") read->open_mode = "truncate";
@@ -230,25 +228,25 @@ BatchSpec ReadBatchSpec(const Field& spec) {
   BatchSpec read;
   read.allocation_only = spec["allocationOnly"].BoolOr(false);
   if (!read.allocation_only) CheckScript(spec["script"]);
-  read.command = ReadLine(spec["command"], kPathBytes);
-  read.job_name = ReadLine(spec["jobName"], kTextBytes);
+  read.command = ReadLine(spec["command"], limits::kBatchPathBytes);
+  read.job_name = ReadLine(spec["jobName"], limits::kBatchTextBytes);
   if (read.job_name.empty()) read.job_name = BaseName(read.command);
   if (read.job_name.empty()) read.job_name = "sbatch";
-  read.account = ReadLine(spec["account"], kTextBytes);
+  read.account = ReadLine(spec["account"], limits::kBatchTextBytes);
   ReadFiles(spec, &read);
-  read.comment = ReadLine(spec["comment"], kTextBytes);
-  (void)ReadLine(spec["submitHost"], kTextBytes);
+  read.comment = ReadLine(spec["comment"], limits::kBatchTextBytes);
+  (void)ReadLine(spec["submitHost"], limits::kBatchTextBytes);
   read.time_limit_s = ReadTimeLimit(spec["timeLimit"], "time");
   read.time_min_s = ReadTimeLimit(spec["timeMin"], "time-min");
   if (read.time_limit_s > 0 && read.time_min_s > read.time_limit_s)
     spec["timeMin"].Fail("Invalid time-min specification (exceeds job's time or other limits)");
-  read.features = ReadLine(spec["features"], kTextBytes);
-  read.required_nodes = ReadLine(spec["requiredNodes"], kPathBytes);
-  read.excluded_nodes = ReadLine(spec["excludedNodes"], kPathBytes);
-  read.licenses = ReadLine(spec["licenses"], kTextBytes);
-  read.reservation = ReadLine(spec["reservation"], kTextBytes);
-  read.wckey = ReadLine(spec["wckey"], kTextBytes);
-  read.mail_user = ReadLine(spec["mailUser"], kTextBytes);
+  read.features = ReadLine(spec["features"], limits::kBatchTextBytes);
+  read.required_nodes = ReadLine(spec["requiredNodes"], limits::kBatchPathBytes);
+  read.excluded_nodes = ReadLine(spec["excludedNodes"], limits::kBatchPathBytes);
+  read.licenses = ReadLine(spec["licenses"], limits::kBatchTextBytes);
+  read.reservation = ReadLine(spec["reservation"], limits::kBatchTextBytes);
+  read.wckey = ReadLine(spec["wckey"], limits::kBatchTextBytes);
+  read.mail_user = ReadLine(spec["mailUser"], limits::kBatchTextBytes);
   read.submit_line = std::string(spec["submitLine"].StringOr(""));
   read.umask = ReadUmask(spec["umask"]);
   CheckLimits(spec["limits"]);

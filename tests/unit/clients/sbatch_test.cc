@@ -6,7 +6,7 @@
 #include <fstream>
 
 #include "clients/slurm/command.h"
-#include "schedd/base/limits.h"
+#include "schedd/base/limits_slurm_world.h"
 #include "schedd/shapes/batch/batch_manifest.h"
 #include "schedd/text/json.h"
 #include "tests/unit/clients/fake_server.h"
@@ -347,11 +347,12 @@ TEST_F(Sbatch, ShowsWhereTheScriptIsAndItsArguments) {
                     name = script_.substr(script_.rfind('/') + 1);
   const auto shown = [this](std::vector<std::string> words) {
     Run(std::move(words));
-    return Body(server_.requests().size() - 1).at("command");
+    const json::object body = Body(server_.requests().size() - 1);
+    return std::string(std::string_view(body.at("command").as_string()));
   };
   EXPECT_EQ(shown({script_, "x", "y"}), script_ + " x y");
   EXPECT_EQ(shown({script_, "x", "two\nlines", "y"}), script_ + " x");
-  EXPECT_EQ(shown({script_, std::string(limits::kPathBytes, 'x')}), script_);
+  EXPECT_EQ(shown({script_, std::string(limits::kBatchPathBytes, 'x')}), script_);
   const std::filesystem::path before = std::filesystem::current_path();
   std::filesystem::current_path(dir);
   EXPECT_EQ(shown({name}), dir + "/" + name);
