@@ -8,6 +8,7 @@
 // which plays other jobs through; limits::kExplainJobs bounds how many, so that one request cannot
 // take seconds.
 #include <algorithm>
+#include <cctype>
 #include <limits>
 
 #include "api/service/explain_gate.h"
@@ -156,8 +157,9 @@ JobExplanation ExplanationOf(const WorldView& view, const JobPtr& job, WallTime 
   // No end of another job would start it, so nothing is played.
   if (!WaitsForOthers(explained.why)) {
     explained.start.asked = true;
-    explained.start.text = input.gate ? "unknown: " + input.gate->message
-                                      : "unknown: not as things are, whatever ends";
+    std::string why = input.gate ? input.gate->message : "not as things are, whatever ends";
+    if (!why.empty()) why[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(why[0])));
+    explained.start.text = "unknown: " + why;
     return explained;
   }
   // All waiting jobs take part in the estimate if they are few enough. Otherwise only those of the

@@ -125,7 +125,7 @@ TEST_F(ExplainService, WhatWaitsForAnotherJob_SaysForWhich_AndIsInNobodysWay) {
   EXPECT_THAT(explained.why.would_help, ElementsAre("what it depends on: afterok:1(unfulfilled)"));
   EXPECT_EQ(explained.why.place.position, 0u);
   EXPECT_FALSE(explained.start.latest.has_value());
-  EXPECT_EQ(explained.start.text, "unknown: It depends on jobs that have not come that far");
+  EXPECT_EQ(explained.start.text, "unknown: it depends on jobs that have not come that far");
   const JobId waiting = Submit("waiting", "4", 0);
   EXPECT_EQ(Explain(waiting).why.place.position, 1u);
   EXPECT_EQ(Explain(waiting).why.place.waiting, 1u);
