@@ -1,7 +1,8 @@
 // muster-sim: runs simulated worlds (tests/sim/README.md).
 //
 //   muster-sim swarm [--first N] [--count N] [--jobs N]   every seed; figures last
-//   muster-sim replay --seed N [--bug NAME] [--until MS]  the trace of one
+//   muster-sim theme --id R16 [--first N] [--count N]     every seed of a theme (themes.cc)
+//   muster-sim replay --seed N [--id R16] [--bug NAME] [--until MS]  the trace of one
 //   muster-sim planted [--count N] [--jobs N]             every planted bug is caught within N
 //   seeds muster-sim hashes [--first N] [--count N]             trace hashes without fault points
 //   muster-sim names                                      the names of planted bugs
@@ -34,14 +35,15 @@ int Main(int argc, char** argv) {
   const Range range{NumberOf(argc, argv, "--first", "1"), NumberOf(argc, argv, "--count", "2000"),
                     NumberOf(argc, argv, "--jobs", "2")};
   if (what == "replay")
-    return Replay(NumberOf(argc, argv, "--seed", "1"), TextOf(argc, argv, "--bug", ""),
-                  NumberOf(argc, argv, "--until", "0"));
+    return Replay(NumberOf(argc, argv, "--seed", "1"), TextOf(argc, argv, "--id", ""),
+                  TextOf(argc, argv, "--bug", ""), NumberOf(argc, argv, "--until", "0"));
+  if (what == "theme") return Themed(range, TextOf(argc, argv, "--id", ""));
   if (what == "swarm") return Swarm(range);
   if (what == "planted") return Planted(range, TextOf(argc, argv, "--bug", ""));
   if (what == "hashes") return Hashes(range);
   if (what == "names") return Names();
   std::fprintf(stderr,
-               "usage: muster-sim swarm|replay|planted|hashes|names [--first N] [--count N] "
+               "usage: muster-sim swarm|theme|replay|planted|hashes|names [--first N] [--count N] "
                "[--jobs N] [--seed N] [--bug NAME]\n");
   return 2;
 }

@@ -15,6 +15,7 @@
 
 #include "tests/sim/faults.h"
 #include "tests/sim/planted.h"
+#include "tests/sim/themes.h"
 #include "tests/sim/world.h"
 
 namespace muster::sim {
@@ -27,11 +28,14 @@ struct Tally {
   std::uint64_t twice = 0, different = 0;  // runs of the same seed
   std::uint64_t healed = 0, late = 0;      // worlds compared with themselves without faults
   double slowest = 0;                      // of them: healing time by makespan
+  std::uint64_t open_ends = 0, evictions = 0;
+  double told = 0;  // the longest time until all ends were told, in resyncs
 };
 
 constexpr int kChecked = 3;  // exit code after a CHECK
 
 std::uint64_t seed_now = 0;
+const Theme* theme_now = nullptr;
 
 unsigned long long Wide(std::uint64_t number) { return number; }
 
@@ -75,9 +79,13 @@ void Compare(const Verdict& verdict, const SwarmOptions& options, Tally* tally) 
 
 void RunOne(std::uint64_t seed, Tally* tally) {
   seed_now = tally->seed = seed;
-  const SwarmOptions options = SwarmOf(seed);
+  const SwarmOptions options = ThemedSwarm(theme_now, seed);
   const Verdict verdict = RunSeed(seed, options);
   ++tally->done;
+  tally->open_ends += verdict.open_ends;
+  tally->evictions += verdict.evictions;
+  tally->told = std::max(tally->told, static_cast<double>(verdict.told_ms) /
+                                          static_cast<double>(options.reconcile_every_ms));
   tally->checks += verdict.checks;
   tally->lines += verdict.lines;
   tally->daemons += static_cast<std::uint64_t>(verdict.daemons);
@@ -129,6 +137,8 @@ Tally RunAll(const Range& range) {
     sum.lines += one.lines, sum.daemons += one.daemons, sum.twice += one.twice;
     sum.different += one.different, sum.healed += one.healed, sum.late += one.late;
     sum.slowest = std::max(sum.slowest, one.slowest);
+    sum.open_ends += one.open_ends, sum.evictions += one.evictions;
+    sum.told = std::max(sum.told, one.told);
   }
   return sum;
 }
@@ -165,8 +175,27 @@ int Swarm(const Range& range) {
   return sum.failed + sum.different + sum.late == 0 && sum.done == range.count ? 0 : 1;
 }
 
-int Replay(std::uint64_t seed, const std::string& bug, std::uint64_t until_ms) {
-  const SwarmOptions options = SwarmOf(seed);
+int Themed(const Range& range, const std::string& id) {
+  theme_now = ThemeOf(id);
+  if (theme_now == nullptr) {
+    std::fprintf(stderr, "there is no theme %s\n", id.c_str());
+    return 2;
+  }
+  const Tally sum = RunAll(range);
+  std::printf("%llu worlds, %llu daemons, %llu evictions, %llu checks of invariants\n",
+              Wide(sum.done), Wide(sum.daemons), Wide(sum.evictions), Wide(sum.checks));
+  std::printf(
+      "%s figure=%llu violations in %llu seeds; %llu ends were untold when faults stopped, told "
+      "within %.2f resyncs bar=%s\n",
+      theme_now->id, Wide(sum.failed), Wide(sum.done), Wide(sum.open_ends), sum.told,
+      theme_now->bar);
+  return sum.failed + sum.different + sum.late == 0 && sum.told <= 2 && sum.done == range.count ? 0
+                                                                                                : 1;
+}
+
+int Replay(std::uint64_t seed, const std::string& theme, const std::string& bug,
+           std::uint64_t until_ms) {
+  const SwarmOptions options = ThemedSwarm(ThemeOf(theme), seed);
   Say(seed, ToText(options));
   seed_now = seed;
   std::signal(SIGABRT, OnAbort);

@@ -216,7 +216,29 @@ void World::Heal() {
   while (daemons_.size() > 1) Kill(daemons_.front().get(), "its lead is lost");
   if (!daemons_.empty() && daemons_.back()->frozen()) daemons_.back()->SetFrozen(false);
   clients_.Heal();
+  open_ends_ = OpenEnds();
+  open_at_heal_ = open_ends_.size();
+  told_ns_ = healed_ns_;
   for (const auto& daemon : daemons_) daemon->Wake();
+}
+
+// Attempts that have ended on their member and are live in the database.
+std::set<DispatchKey> World::OpenEnds() {
+  std::set<DispatchKey> open;
+  for (const DispatchRow& row : database_.Load().dispatches) {
+    const auto object = members_.objects().find(row.key);
+    if (!IsLive(row.state) || object == members_.objects().end()) continue;
+    const RemotePhase phase = object->second.phase;
+    if (phase == RemotePhase::kSucceeded || phase == RemotePhase::kFailed) open.insert(row.key);
+  }
+  return open;
+}
+
+void World::LookAtOpenEnds() {
+  if (open_ends_.empty()) return;
+  const std::set<DispatchKey> open = OpenEnds();
+  std::erase_if(open_ends_, [&](const DispatchKey& key) { return !open.contains(key); });
+  told_ns_ = stage_.clock.Now().ns;
 }
 
 bool World::AllEnded() {
@@ -235,6 +257,7 @@ void World::Liveness() {
   std::uint64_t ticks = 0;
   while (!(clients_.Done() && AllEnded())) {
     Tick();
+    LookAtOpenEnds();
     const bool late = stage_.clock.Now().ns - healed_ns_ > most;
     if (!late && ++ticks < kMostTicks) continue;
     std::string who;
@@ -293,6 +316,13 @@ Verdict World::Run() {
   verdict.checks = invariants_.checks();
   verdict.makespan_ms = (ended_ns_ - began_ns_) / kMs;
   verdict.healing_ms = std::max<std::int64_t>(0, (ended_ns_ - healed_ns_) / kMs);
+  verdict.told_ms = (told_ns_ - healed_ns_) / kMs;
+  verdict.open_ends = open_at_heal_;
+  const auto events = database_.memory.ReadEvents(0, JobId{}, 1'000'000);
+  if (events.ok()) {
+    verdict.evictions = static_cast<std::uint64_t>(std::count_if(
+        events->begin(), events->end(), [](const Event& one) { return one.type == "JobEvicted"; }));
+  }
   verdict.daemons = started_;
   return verdict;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,10 @@ struct Verdict {
   std::uint64_t hash = 0, lines = 0, checks = 0;
   std::int64_t makespan_ms = 0;  // from the first submission to the last end
   std::int64_t healing_ms = 0;   // from the end of all faults to the last end
+  /// From the end of all faults until every attempt that had ended by then was recorded so.
+  std::int64_t told_ms = 0;
+  std::uint64_t open_ends = 0;  // the number of those attempts
+  std::uint64_t evictions = 0;
   int daemons = 0;
 };
 
@@ -43,6 +48,8 @@ class World {
   void FreezeOne();
   void LookQuiet();
   bool AllEnded();
+  std::set<DispatchKey> OpenEnds();
+  void LookAtOpenEnds();
   void Show();
   Daemon* Current();
 
@@ -56,6 +63,9 @@ class World {
   Dice nemesis_;
   int started_ = 0;
   std::int64_t ready_since_ns_ = 0, began_ns_ = 0, healed_ns_ = 0, ended_ns_ = 0;
+  std::set<DispatchKey> open_ends_;  // at the heal, and not recorded yet
+  std::uint64_t open_at_heal_ = 0;
+  std::int64_t told_ns_ = 0;
 };
 
 /// Runs the world of this seed. With faults, every tenth seed also runs without them for R33.
