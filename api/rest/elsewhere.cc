@@ -72,8 +72,8 @@ json::object LeadJson(const ApiContext& api) {
   const bool current = api.service.Ready().ok();
   const bool other = api.lease->OtherLeads();
   out["role"] = current ? "leader" : other || standing.copied ? "standby" : "none";
-  if (standing.copied)
-    out["copyAgeSeconds"] = static_cast<double>(api.lease->AgeMs(*standing.copied)) / 1e3;
+  if (const auto copied = api.lease->copied())
+    out["copyAgeSeconds"] = static_cast<double>(api.lease->AgeMs(*copied)) / 1e3;
   if (!current && !other) return out;
   const LeaseRow& row = standing.row;
   json::object leader{{"epoch", row.epoch.value},

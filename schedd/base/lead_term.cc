@@ -34,6 +34,7 @@ void LeadTerm::Begin(Epoch epoch, Monotonic confirmed, Monotonic from) {
   epoch_ = epoch;
   from_ = from;
   until_ = confirmed + length_ns_;
+  confirmed_ = confirmed;
 }
 
 // A late answer may confirm an earlier time than is known already, so the end never moves back.
@@ -41,7 +42,13 @@ void LeadTerm::Renew(Epoch epoch, Monotonic confirmed) {
   MutexLock lock(mutex_);
   if (epoch_.value == 0 || epoch != epoch_) return;
   until_ = std::max(until_, confirmed + length_ns_);
+  if (!confirmed_ || *confirmed_ < confirmed) confirmed_ = confirmed;
   if (!RunsShort()) wanted_ = false;
+}
+
+std::optional<Monotonic> LeadTerm::confirmed() const {
+  MutexLock lock(mutex_);
+  return confirmed_;
 }
 
 void LeadTerm::End() {

@@ -75,6 +75,9 @@ class LeadTerm : public std::enable_shared_from_this<LeadTerm> {
   /// True if the database has confirmed the present lead within the term: no other daemon leads.
   /// Orders may have to wait nevertheless (Begin).
   bool Confirmed() const;
+  /// When the write was sent that the database has confirmed last, under whichever epoch; unset: it
+  /// has confirmed none.
+  std::optional<Monotonic> confirmed() const;
   bool IsOver(Epoch epoch) const;
   /// Until when the epoch holds as far as is known now; a time that is past if it is over.
   Monotonic EndOf(Epoch epoch) const;
@@ -90,6 +93,7 @@ class LeadTerm : public std::enable_shared_from_this<LeadTerm> {
   Epoch epoch_ MUSTER_GUARDED_BY(mutex_);
   Monotonic from_ MUSTER_GUARDED_BY(mutex_);
   Monotonic until_ MUSTER_GUARDED_BY(mutex_);
+  std::optional<Monotonic> confirmed_ MUSTER_GUARDED_BY(mutex_);
   mutable bool wanted_ MUSTER_GUARDED_BY(mutex_) = false;
   std::function<void()> wake_ MUSTER_GUARDED_BY(mutex_);
 };

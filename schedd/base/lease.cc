@@ -99,6 +99,12 @@ void LeaseBoard::Copied(Monotonic at) {
 void LeaseBoard::NoCopy() {
   MutexLock lock(mutex_);
   standing_.copied.reset();
+  behind_ = false;
+}
+
+void LeaseBoard::Behind() {
+  MutexLock lock(mutex_);
+  behind_ = true;
 }
 
 bool LeaseBoard::Current() const {
@@ -109,9 +115,13 @@ bool LeaseBoard::Current() const {
   return term_ == nullptr || term_->Confirmed();
 }
 
+// Until the database confirmed the lead last nobody else led, so the leader's view was whole then.
 std::optional<Monotonic> LeaseBoard::copied() const {
+  const bool current = Current();
+  const auto confirmed = term_ == nullptr ? std::nullopt : term_->confirmed();
   MutexLock lock(mutex_);
-  return standing_.copied;
+  if (standing_.copied) return standing_.copied;
+  return current && !behind_ ? std::nullopt : confirmed;
 }
 
 std::int64_t LeaseBoard::AgeMs(Monotonic copied) const {

@@ -103,12 +103,16 @@ class LeaseBoard {
   void Copied(Monotonic at);
   /// The published view is no copy: it is that of a leader, or of nobody.
   void NoCopy();
+  /// The published view is that of a leader whose store has failed.
+  void Behind();
 
   // --- readers
 
   /// True if the published view is current: this daemon's term goes on, or nobody else can lead.
   bool Current() const;
-  /// When the copy that is published was taken; unset if there is none. Ask before taking the view.
+  /// As of when the published view is, if it is not current: when the copy was taken, or when the
+  /// database has confirmed this daemon's lead last. Unset if it is current, and if nothing was
+  /// published. Ask before taking the view.
   std::optional<Monotonic> copied() const;
   std::int64_t AgeMs(Monotonic copied) const;
 
@@ -120,6 +124,7 @@ class LeaseBoard {
   // Since when standing_.row shows the same renewal.
   Monotonic unchanged_ MUSTER_GUARDED_BY(mutex_){};
   Monotonic orders_from_ MUSTER_GUARDED_BY(mutex_){};
+  bool behind_ MUSTER_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace muster

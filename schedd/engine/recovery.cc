@@ -123,7 +123,7 @@ void Recovery::Copy() {
 void Recovery::Published() {
   LeaseBoard* const lease = owners_.context.options.lease;
   if (lease == nullptr) return;
-  if (Problem().empty()) lease->NoCopy();
+  Problem().empty() ? lease->NoCopy() : lease->Behind();
   if (copied_) lease->Copied(*copied_);
   copied_.reset();
 }

@@ -131,7 +131,7 @@ class Reader:
 
     def __init__(self, server, path, pause=0.02, timeout=60):
         self.caller, self.path, self.pause = Caller(server, timeout), path, pause
-        self.seen = []  # (when asked, seconds, status, Retry-After)
+        self.seen = []  # (when asked, seconds, status, Retry-After, Muster-Copy-Age)
         self.ends = threading.Event()
         self.thread = threading.Thread(target=self._run, daemon=True)
         self.thread.start()
@@ -140,7 +140,8 @@ class Reader:
         while not self.ends.is_set():
             began = time.monotonic()
             status, headers, _ = self.caller.ask("GET", self.path)
-            self.seen.append((began, time.monotonic() - began, status, headers.get("Retry-After") if status else None))
+            retry, age = (headers.get("Retry-After"), headers.get("Muster-Copy-Age")) if status else (None, None)
+            self.seen.append((began, time.monotonic() - began, status, retry, age))
             time.sleep(self.pause)
 
     def close(self):

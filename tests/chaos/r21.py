@@ -97,6 +97,8 @@ class Client:
         called = time.monotonic()
         status, answered, text = self.caller.ask(method, path, body, headers)
         returned = time.monotonic()
+        if status == 200 and answered.get("Muster-Copy-Age"):
+            return status, None  # marked as of an earlier time
         definite = status not in (0, 503) or (status == 503 and answered.get("Retry-After") and b"nothing was written" in text)
         if not definite:
             self.history.add(key, Operation(name, None, called, OPEN, detail))

@@ -1,5 +1,6 @@
 """PostgreSQL stops answering and closes nothing: /readyz says so, everybody has an answer, the daemon can be ended."""
 import http.client
+import json
 import os
 import signal
 import threading
@@ -34,6 +35,16 @@ class HungDatabase(unittest.TestCase):
             answer = connection.getresponse()
             text = answer.read().decode(errors="replace")
             return time.monotonic() - begun, answer.status, answer.getheader("Retry-After"), text
+        finally:
+            connection.close()
+
+    def marked(self, path):
+        """(status, age of what is told or None, body)."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=120)
+        try:
+            connection.request("GET", path)
+            answer = connection.getresponse()
+            return answer.status, answer.getheader("Muster-Copy-Age"), answer.read()
         finally:
             connection.close()
 
@@ -78,8 +89,13 @@ class HungDatabase(unittest.TestCase):
             self.assertRegex(text, "not known|nothing was written")
         reasons = self.ask("GET", "/readyz")[3]
         self.assertIn("database", reasons)
+        # What is known goes on to be told, and is marked with its age.
+        status, age, answer = self.marked(f"/v1/jobs/{first['id']}")
+        self.assertEqual((status, json.loads(answer)["name"]), (200, "first"))
+        self.assertGreater(float(age), 0.5)
         go_on()
         self.server.wait(lambda: self.ask("GET", "/readyz")[1] == 200, what="ready again")
+        self.assertIsNone(self.marked(f"/v1/jobs/{first['id']}")[1])
         # What is said to be unwritten is not there; what was not known is found out by repeating it: one job each.
         names = {job["name"] for job in self.server.jobs()}
         for i, (_, _, _, text) in enumerate(answers[:4]):

@@ -114,7 +114,8 @@ class Takeover(unittest.TestCase):
             while not stop.is_set():
                 began = time.monotonic()
                 # From memory: a read of the database would hang with it.
-                seen.append((began, leader.ask("GET", "/apis/kueue.x-k8s.io/v1beta1/clusterqueues/main")[0]))
+                status, headers, _ = leader.ask("GET", "/apis/kueue.x-k8s.io/v1beta1/clusterqueues/main")
+                seen.append((began, status, headers.get("Muster-Copy-Age") if status else None))
                 time.sleep(0.02)
         watcher = threading.Thread(target=watch)
         watcher.start()
@@ -127,7 +128,10 @@ class Takeover(unittest.TestCase):
         watcher.join()
         self.assertEqual(seen[0][1], 200)
         # Asked after the other one led, it answers no read as if it were current.
-        self.assertEqual([status for began, status in seen if began > led and status not in (0, 503)], [])
+        late = [(status, age) for began, status, age in seen if began > led]
+        self.assertEqual([one for one in late if one[0] not in (0, 200, 503) or (one[0] == 200 and one[1] is None)], [])
+        self.assertIn(200, [status for status, _ in late], "it goes on to answer, marked with the age")
+        self.assertGreater(max(float(age) for _, age in late if age), 4)
         self.refused(leader, "cut-off")
         gate.open.set()
         leader.wait(lambda: leader.ask("GET", "/v1/jobs")[1].get("Muster-Leader") == standby.url(), what="it stands by")

@@ -134,5 +134,26 @@ TEST_F(LeaseBoardTest, ACopyHasAnAge) {
   EXPECT_FALSE(board_.copied());
 }
 
+TEST_F(LeaseBoardTest, TheViewOfALeaderThatIsConfirmedNoLonger_IsAsOfTheLastConfirmation) {
+  board_.Behind();
+  EXPECT_FALSE(board_.copied()) << "nothing was ever published";
+  board_.NoCopy();
+  term_->Begin(Epoch{4}, clock_.Now(), clock_.Now());
+  clock_.now_ms += 1000;
+  term_->Renew(Epoch{4}, clock_.Now());
+  clock_.now_ms += 3000;
+  EXPECT_FALSE(board_.copied()) << "it is current";
+  board_.Behind();  // a write has failed, before the term is over
+  ASSERT_TRUE(board_.copied());
+  EXPECT_EQ(board_.AgeMs(*board_.copied()), 3000);
+  board_.NoCopy();
+  EXPECT_FALSE(board_.copied());
+  clock_.now_ms += 2000;  // the term is over, and no write has failed yet
+  EXPECT_EQ(board_.AgeMs(board_.copied().value()), 5000);
+  term_->End();
+  board_.Copied(clock_.Now());
+  EXPECT_EQ(board_.AgeMs(board_.copied().value()), 0) << "a copy is newer";
+}
+
 }  // namespace
 }  // namespace muster
