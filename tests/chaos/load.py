@@ -80,7 +80,7 @@ class Submitters:
             if self.ends.is_set():
                 break
             key = f"{self.prefix}-{number}-{i}"
-            began = time.monotonic()
+            began, open_before = time.monotonic(), False
             while True:
                 status, headers, text = caller.ask("POST", "/v1/namespaces/default/jobs", self.job(key), {"Idempotency-Key": key})
                 if status == 201:
@@ -91,7 +91,9 @@ class Submitters:
                 refusal = Refusal(key, time.monotonic(), status, headers, text)
                 self.refusals.append(refusal)
                 refused += 1
-                if self.leaves and refusal.definite() and refused % self.leaves == 0:
+                # What became of an earlier try is open: this refusal speaks of itself alone.
+                open_before = open_before or not refusal.definite()
+                if self.leaves and not open_before and refused % self.leaves == 0:
                     self.left[key] = refusal
                     break
                 if self.ends.is_set():
