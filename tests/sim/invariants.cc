@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "schedd/engine/configure/configuration.h"
+#include "schedd/lifecycle/job_changes.h"
 #include "schedd/model/admission_lifecycle.h"
 #include "tests/support/usage_check.h"
 
@@ -276,11 +277,13 @@ void Invariants::OnQuiet(const WorldView& view) {
     if (!one.member.healthy || one.member.cordoned) continue;
     room[one.member.name] = AmountOf(one.free, "cpu");
   }
-  // A head that has its victims evicted keeps its room from others (rule A15).
+  // A head that has its victims evicted keeps its room from others (rule A15), and so does one that
+  // needs the room of a cancelled job beside that of its victims.
   bool evicts = false;
   std::set<JobId> able;
   view.jobs.ForEach(JobId{}, [&](const JobPtr& job) {
-    evicts = evicts || (HoldsQuota(job->state) && IsTrue(*job, "Evicted"));
+    evicts = evicts || (HoldsQuota(job->state) &&
+                        (IsTrue(*job, "Evicted") || changes::IsCancelling(*job)));
     return true;
   });
   view.jobs.ForEach(JobId{}, [&](const JobPtr& job) {
