@@ -96,9 +96,10 @@ void LeaseBoard::Copied(Monotonic at) {
   standing_.copied = at;
 }
 
-void LeaseBoard::NoCopy() {
+void LeaseBoard::Leads() {
   MutexLock lock(mutex_);
   standing_.copied.reset();
+  led_ = true;
   behind_ = false;
 }
 
@@ -121,7 +122,7 @@ std::optional<Monotonic> LeaseBoard::copied() const {
   const auto confirmed = term_ == nullptr ? std::nullopt : term_->confirmed();
   MutexLock lock(mutex_);
   if (standing_.copied) return standing_.copied;
-  return current && !behind_ ? std::nullopt : confirmed;
+  return led_ && (!current || behind_) ? confirmed : std::nullopt;
 }
 
 std::int64_t LeaseBoard::AgeMs(Monotonic copied) const {

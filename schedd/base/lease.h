@@ -101,8 +101,8 @@ class LeaseBoard {
   std::int64_t look_every_ms() const { return LookEveryMs(self().ttl_ms); }
   /// The published view is a copy of the database as it was at `at`, or later.
   void Copied(Monotonic at);
-  /// The published view is no copy: it is that of a leader, or of nobody.
-  void NoCopy();
+  /// The published view is that of the leader, which this daemon is.
+  void Leads();
   /// The published view is that of a leader whose store has failed.
   void Behind();
 
@@ -111,8 +111,8 @@ class LeaseBoard {
   /// True if the published view is current: this daemon's term goes on, or nobody else can lead.
   bool Current() const;
   /// As of when the published view is, if it is not current: when the copy was taken, or when the
-  /// database has confirmed this daemon's lead last. Unset if it is current, and if nothing was
-  /// published. Ask before taking the view.
+  /// database has confirmed this daemon's lead last. Unset if it is current, and if there was never
+  /// one. Ask before taking the view.
   std::optional<Monotonic> copied() const;
   std::int64_t AgeMs(Monotonic copied) const;
 
@@ -124,7 +124,8 @@ class LeaseBoard {
   // Since when standing_.row shows the same renewal.
   Monotonic unchanged_ MUSTER_GUARDED_BY(mutex_){};
   Monotonic orders_from_ MUSTER_GUARDED_BY(mutex_){};
-  bool behind_ MUSTER_GUARDED_BY(mutex_) = false;
+  // The leader's view was published; it is that of a leader whose store has failed.
+  bool led_ MUSTER_GUARDED_BY(mutex_) = false, behind_ MUSTER_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace muster

@@ -125,7 +125,7 @@ bool Engine::Impl::Step(std::chrono::nanoseconds wait) {
   }
   if (Ready()) worked = StepReady(worked);
   publisher.Publish(recovery.Problem());
-  recovery.Published();
+  recovery.Published(published->Get()->ready);
   return worked;
 }
 

@@ -120,10 +120,10 @@ void Recovery::Copy() {
                               SaturatingMul(now - begin, limits::kCopyRestTimes));
 }
 
-void Recovery::Published() {
+void Recovery::Published(bool ready) {
   LeaseBoard* const lease = owners_.context.options.lease;
   if (lease == nullptr) return;
-  Problem().empty() ? lease->NoCopy() : lease->Behind();
+  ready ? lease->Leads() : lease->Behind();
   if (copied_) lease->Copied(*copied_);
   copied_.reset();
 }

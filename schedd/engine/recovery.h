@@ -21,8 +21,8 @@ class Recovery {
   Monotonic next_try() const { return next_try_; }
   /// One try; true if the engine is ready afterwards. Nothing may be on its way to the store.
   bool Try();
-  /// The view was published: the lease's board learns whether it is a copy.
-  void Published();
+  /// A view was published, that of a leader if it is `ready`: the lease's board learns whose it is.
+  void Published(bool ready);
   /// Why the engine is not ready, in a sentence; "" if it is ready.
   const std::string& Problem() const;
 

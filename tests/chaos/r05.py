@@ -39,7 +39,7 @@ MODES = [
 # No reader waits longer for any answer: a read of the database may take 5 s (limits_engine.h), this machine may be busy.
 HANGS_AFTER = 20
 STORED = ("/v1/jobs/1/events",)
-PATHS = ("/apis/kueue.x-k8s.io/v1beta1/clusterqueues/main", "/v1/jobs?limit=5", "/v1/jobs/1/events")
+PATHS = ("/apis/kueue.x-k8s.io/v1beta1/clusterqueues/main", "/v1/jobs?state=Pending,Running&limit=5", "/v1/jobs/1/events")
 
 
 class Told:

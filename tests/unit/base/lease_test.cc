@@ -130,14 +130,14 @@ TEST_F(LeaseBoardTest, ACopyHasAnAge) {
   clock_.now_ms += 250;
   ASSERT_TRUE(board_.copied());
   EXPECT_EQ(board_.AgeMs(*board_.copied()), 250);
-  board_.NoCopy();
+  board_.Leads();
   EXPECT_FALSE(board_.copied());
 }
 
 TEST_F(LeaseBoardTest, TheViewOfALeaderThatIsConfirmedNoLonger_IsAsOfTheLastConfirmation) {
   board_.Behind();
   EXPECT_FALSE(board_.copied()) << "nothing was ever published";
-  board_.NoCopy();
+  board_.Leads();
   term_->Begin(Epoch{4}, clock_.Now(), clock_.Now());
   clock_.now_ms += 1000;
   term_->Renew(Epoch{4}, clock_.Now());
@@ -146,7 +146,7 @@ TEST_F(LeaseBoardTest, TheViewOfALeaderThatIsConfirmedNoLonger_IsAsOfTheLastConf
   board_.Behind();  // a write has failed, before the term is over
   ASSERT_TRUE(board_.copied());
   EXPECT_EQ(board_.AgeMs(*board_.copied()), 3000);
-  board_.NoCopy();
+  board_.Leads();
   EXPECT_FALSE(board_.copied());
   clock_.now_ms += 2000;  // the term is over, and no write has failed yet
   EXPECT_EQ(board_.AgeMs(board_.copied().value()), 5000);
