@@ -8,8 +8,8 @@
 namespace muster::test {
 namespace {
 
-// Found by the histories of R21, mended by fdbb096. "Has already ended" was told before the end that
-// it rests on was durable, so a crash could make the sentence untrue.
+// Found by the histories of R21, mended by fdbb096. "Has already ended" was told before the end
+// that it rests on was durable, so a crash could make the sentence untrue.
 TEST(RegressAnswers, ARefusalIsTold_WhenTheEndThatItRestsOnIsDurable) {
   SlowWorld slow;
   slow.Submit({.job = {.held = true}});
@@ -123,11 +123,12 @@ TEST(RegressAnswers, WhatALeaderOrderedBeforeItWasReplaced_IsNotCarriedOut) {
   ASSERT_EQ(world.members.orders.size(), 1U);
   world.clock.Advance(2000);  // stopped for a term; nobody has confirmed the lead meanwhile
   EXPECT_FALSE(permit.Holds());
-  world.store.LoseLead();
-  world.Settle();
+  world.store.SetAway(true);  // another one has taken the lead
+  EXPECT_EQ(world.Submit({.name = "second"}), nullptr);
   EXPECT_TRUE(permit.IsVoid());
   for (const PendingOrder& order : world.members.orders)
     EXPECT_NE(order.kind, PendingOrder::Kind::kEnsure);
+  world.store.SetAway(false);
   world.clock.Advance(60'000);
   world.Run();
   EXPECT_EQ(world.members.starts[world.KeyOf(id)], 1);
@@ -150,8 +151,8 @@ TEST(RegressAnswers, AClientWhoseWriteIsLost_IsToldBeforeTheRecoveryBegins) {
   EXPECT_EQ(ready, false);
 }
 
-// Found by reading, mended by ce36f79: the loop had something to do for ever while it waited for the
-// store, and used a whole core.
+// Found by reading, mended by ce36f79: the loop had something to do for ever while it waited for
+// the store, and used a whole core.
 TEST(RegressAnswers, TheEngineSleeps_WhileDependentsAreDueAndTheOpenCommitIsFull) {
   EngineOptions options;
   options.commit_depth = 1;

@@ -49,9 +49,7 @@ TEST(RegressArrays, ADependentOfAnArrayThatIsDeletedWhileItWaits_IsReleased) {
 // One queue for `cpus` tasks of an array.
 class ArrayWorld : public EngineWorld {
  public:
-  explicit ArrayWorld(std::int64_t cpus) {
-    Declare({{"cpu", cpus * 1000}}, {{"cpu", 64'000}});
-  }
+  explicit ArrayWorld(std::int64_t cpus) { Declare({{"cpu", cpus * 1000}}, {{"cpu", 64'000}}); }
   Result<JobPtr> DoTasks(JobVerb verb, JobId array, TaskRanges tasks, bool by_operator) {
     JobCommand command{{}, verb, array, {}};
     command.tasks = std::move(tasks);

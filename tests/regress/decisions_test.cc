@@ -109,8 +109,7 @@ TEST_F(RegressDecisions, AJobThatFitsOnlyWithoutTheVictimsOfItsRound_WaitsForThe
 // licences of a job, and stopped the daemon.
 TEST_F(RegressDecisions, LicencesAreOfNoMember) {
   Declare(8);
-  Apply({ClusterQueueObject(
-             {.name = "cq-own", .nominal = {{"cpu", 8000}, {"license/matlab", 1}}}),
+  Apply({ClusterQueueObject({.name = "cq-own", .nominal = {{"cpu", 8000}, {"license/matlab", 1}}}),
          LocalQueueObject("own", "cq-own")});
   JobSpec spec = OfQueue("own", "first", 1);
   spec.pods[0].each = {{"cpu", 1000}, {"license/matlab", 1}};
@@ -136,20 +135,20 @@ TEST_F(RegressDecisions, NobodyIsEvicted_ForAJobThatNoMemberCouldHoldAfterwards)
   EXPECT_EQ(world.StateOf(urgent), JobState::kPending);
 }
 
-// Found by a review, mended by 062e870. Victims leave one by one: who took what the first one left
-// was the next victim, for ever.
+// Found by a review, mended by 062e870. Victims leave one by one: who took what the first one left,
+// itself among them, was the next victim, for ever.
 TEST_F(RegressDecisions, RoomThatIsBeingMade_IsKeptUntilItsLastVictimHasLeft) {
   Declare(4);
   Apply(QueueOf("own", 64, "all", "Never", "Any"));
   Apply(QueueOf("others", 0, "all"));
-  Running(OfQueue("others", "one", 2));
-  Running(OfQueue("others", "two", 2));
+  const JobId one = Running(OfQueue("others", "one", 2));
+  const JobId two = Running(OfQueue("others", "two", 2));
   const JobId owner = world.Submit(OfQueue("own", "owner", 4))->id;
   ASSERT_EQ(world.Job(owner)->reason, Reason::kWaitingForPreemptedWorkloads);
   world.members.Carry();  // one victim is stopped
   world.Settle();
   const JobId late = world.Submit(OfQueue("others", "late", 2, 20))->id;
-  EXPECT_EQ(world.StateOf(late), JobState::kPending);
+  for (const JobId id : {one, two, late}) EXPECT_NE(world.StateOf(id), JobState::kAdmitted);
   world.Run();
   EXPECT_EQ(world.StateOf(owner), JobState::kRunning);
 }
@@ -255,8 +254,7 @@ TEST_F(RegressVariants, APlacementThatNamesAJob_GovernsItsVariants) {
 // that no member had the room for, came back and moved again, without end.
 TEST_F(RegressVariants, NobodyMovesToAFlavorThatNoMemberHasTheRoomFor) {
   Apply({NamespaceObject("default"), Flavor("best"), Flavor("good"), TwoFlavors(),
-         LocalQueueObject("own", "cq-own"), Member("east", "good", 64),
-         Member("west", "best", 2)});
+         LocalQueueObject("own", "cq-own"), Member("east", "good", 64), Member("west", "best", 2)});
   const JobId first = Running(OfQueue("own", "first", 2));
   const JobId second = Running(OfQueue("own", "second", 2));
   Apply({Member("west", "best", 1)});
@@ -266,7 +264,8 @@ TEST_F(RegressVariants, NobodyMovesToAFlavorThatNoMemberHasTheRoomFor) {
   EXPECT_EQ(world.Job(second)->attempt, 1);
 }
 
-// The same commit. A job moved onto quota that a job before it waited to use, which then evicted it.
+// The same commit. A job moved onto quota that a job before it waited to use, which then evicted
+// it.
 TEST_F(RegressVariants, NobodyMovesOntoQuotaThatAJobBeforeItLacksOnlyTheRoomFor) {
   Declare(64);
   Apply({FlavorObject("best"), FlavorObject("good"), TwoFlavors(),

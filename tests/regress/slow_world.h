@@ -34,7 +34,8 @@ struct SlowWorld {
     Drain();
   }
   /// Posts a verb; nothing is carried out yet.
-  void Post(JobVerb verb, JobId id, Callback<JobPtr> done = [](Result<JobPtr>) {}) {
+  void Post(
+      JobVerb verb, JobId id, Callback<JobPtr> done = [](Result<JobPtr>) {}) {
     world.engine->Post(JobCommand{{"alice", "test"}, verb, id, std::move(done)});
   }
   /// Writes until nothing waits.

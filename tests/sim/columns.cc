@@ -1,5 +1,5 @@
-// The columns are those of JobOfRow (schedd/store/pg/job_rows.cc), in the same two parts: table jobs,
-// which is written at acceptance and by respecified jobs, and table job_state.
+// The columns are those of JobOfRow (schedd/store/pg/job_rows.cc), in the same two parts: table
+// jobs, which is written at acceptance and by respecified jobs, and table job_state.
 #include "tests/sim/columns.h"
 
 #include "schedd/store/pg/admission_json.h"
