@@ -80,6 +80,16 @@ ObjectChange Clients::QueueObject(int queue, std::int64_t quota) const {
   if (swarm.preemption && swarm.cohort) spec.reclaim = "Any";
   ObjectChange change = test::ClusterQueueObject(spec);
   change = test::WithAnnotation(std::move(change), "muster.io/requeue-wait", "1s");
+  if (swarm.own_queues) {
+    const int step = swarm.own_queues_at_once;
+    change = test::WithAnnotation(std::move(change), "muster.io/dispatch-mode",
+                                  step == 0 ? "AllAtOnce" : "Incremental");
+    if (step > 0) {
+      change =
+          test::WithAnnotation(std::move(change), "muster.io/dispatch-step", std::to_string(step));
+      change = test::WithAnnotation(std::move(change), "muster.io/dispatch-every", "3s");
+    }
+  }
   return test::WithAnnotation(std::move(change), "muster.io/on-cluster-lost", swarm.on_lost);
 }
 

@@ -4,6 +4,7 @@ namespace muster::sim {
 namespace {
 
 constexpr std::int64_t kTermNs = 2 * kSecond;
+constexpr std::int64_t kLookNs = 200 * kMs;  // between looks of the nominator, as its thread does
 
 EngineOptions OptionsOf(const SwarmOptions& swarm, std::shared_ptr<LeadTerm> lead, int number) {
   EngineOptions options;
@@ -75,6 +76,14 @@ Daemon::Daemon(Stage& stage, Database& database, Members& members, int number)
                                      OptionsOf(stage.options, lead_, number), nullptr);
   dispatcher_.StartByHand([this](Command command) { return engine_->Post(std::move(command)); },
                           [this] { return engine_->View(); });
+  if (stage.options.own_queues) {
+    nominator_ = std::make_unique<nomination::Nominator>(
+        [this] { return engine_->View(); },
+        [this](Command command) { return engine_->Post(std::move(command)); },
+        [this](const std::vector<JobId>& ids) { return session_.ReadManifests(ids); }, network_,
+        stage.clock,
+        nomination::NominatorOptions{.instance_id = "simulation", .default_image = "busybox"});
+  }
   network_.on_order = [this] {
     if (lead_ != nullptr && session_.IsReplacedFor(kTermNs))
       stage_.Break("I11: a daemon whose lead is over orders");
@@ -121,6 +130,7 @@ void Daemon::Wake() {
     Schedule(&step_at_, soon(), &Daemon::StepEngine);
   }
   if (turn_at_ == 0 && dispatcher_.HasTurn()) Schedule(&turn_at_, soon(), &Daemon::TurnDispatcher);
+  if (nominator_ != nullptr) Schedule(&look_at_, now + kLookNs, &Daemon::LookAtQueues);
   if (Monotonic due; timers_.Next(&due))
     Schedule(&fire_at_, std::max(due.ns, now), &Daemon::FireTimers);
 }
@@ -145,6 +155,9 @@ void Daemon::StepEngine() {
 }
 void Daemon::TurnDispatcher() {
   Run([this] { dispatcher_.Turn(); });
+}
+void Daemon::LookAtQueues() {
+  Run([this] { nominator_->Step(); });
 }
 void Daemon::FireTimers() {
   Run([this] { timers_.FireDue(); });

@@ -1,4 +1,4 @@
-// Daemon: one life of the daemon: the real engine and the real dispatcher, driven by the world's
+// Daemon: one life of the daemon: the real engine, dispatcher and nominator, driven by the world's
 // agenda instead of by threads. One thread.
 #pragma once
 
@@ -7,6 +7,7 @@
 
 #include "schedd/dispatch/dispatcher.h"
 #include "schedd/engine/engine.h"
+#include "schedd/nomination/nominator.h"
 #include "tests/sim/database.h"
 #include "tests/sim/network.h"
 #include "tests/support/fake_clock.h"
@@ -56,10 +57,12 @@ class Daemon {
   dispatch::Dispatcher dispatcher_;
   std::unique_ptr<Orders> orders_;
   std::unique_ptr<Engine> engine_;
+  std::unique_ptr<nomination::Nominator> nominator_;  // where members run queues of their own
   bool stepped_ = true;  // the last step found something to do
-  // When the next step, turn or timer is planned; 0: not.
-  std::int64_t step_at_ = 0, turn_at_ = 0, fire_at_ = 0;
+  // When the next step, turn, timer or look is planned; 0: not.
+  std::int64_t step_at_ = 0, turn_at_ = 0, fire_at_ = 0, look_at_ = 0;
   void FireTimers();
+  void LookAtQueues();
 };
 
 }  // namespace muster::sim

@@ -19,6 +19,30 @@ StoredWorld Database::Load() {
   }
 }
 
+void Database::Write(Epoch writer, std::vector<NewJob> batch, const std::vector<AuditRow>& audit,
+                     Callback<std::vector<Result<AcceptedJob>>> done) {
+  for (NewJob& job : batch) job.record = columns.Accepted(job.record);
+  memory.Accept(writer, std::move(batch), audit, std::move(done));
+}
+
+// A change whose answer is lost may have taken effect.
+void Database::Write(Epoch writer, PlanCommit commit, Callback<CommitVersion> done) {
+  columns.ReadBack(&commit);
+  const bool respecifies = !commit.respecified.empty();
+  memory.Commit(writer, commit, std::move(done));
+  if (respecifies && Has(commit)) columns.Keep(commit);
+}
+
+bool Database::Has(const PlanCommit& commit) {
+  const bool was_away = away;
+  if (was_away) memory.SetAway(false);
+  const JobPtr& job = commit.respecified.front();
+  const auto stored = memory.ReadJob(job->id);
+  if (was_away) memory.SetAway(true);
+  return stored.ok() && (*stored)->uid == job->uid &&
+         (*stored)->resource_version == job->resource_version;
+}
+
 Session::Session(Stage& stage, Database& database) : stage_(stage), database_(database) {}
 
 void Session::Die() {
@@ -108,16 +132,17 @@ void Session::Accept(Epoch epoch, std::vector<NewJob> batch, std::vector<AuditRo
   using Answers = std::vector<Result<AcceptedJob>>;
   Write<Answers>(
       epoch,
-      [&memory = database_.memory, epoch, batch = std::move(batch), audit = std::move(audit)](
-          Callback<Answers> answer) { memory.Accept(epoch, batch, audit, std::move(answer)); },
+      [&database = database_, epoch, batch = std::move(batch), audit = std::move(audit)](
+          Callback<Answers> answer) { database.Write(epoch, batch, audit, std::move(answer)); },
       std::move(done));
 }
 
 void Session::Commit(Epoch epoch, PlanCommit commit, Callback<CommitVersion> done) {
   Write<CommitVersion>(
       epoch,
-      [&memory = database_.memory, epoch, commit = std::move(commit)](
-          Callback<CommitVersion> answer) { memory.Commit(epoch, commit, std::move(answer)); },
+      [&database = database_, epoch, commit = std::move(commit)](Callback<CommitVersion> answer) {
+    database.Write(epoch, commit, std::move(answer));
+      },
       std::move(done));
 }
 

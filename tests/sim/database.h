@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "schedd/store/memory/memory_store.h"
+#include "tests/sim/columns.h"
 #include "tests/sim/stage.h"
 
 namespace muster::sim {
@@ -16,7 +17,11 @@ namespace muster::sim {
 class Session;
 
 struct Database {
+  explicit Database(Stage& stage) : columns(stage) {}
+
   MemoryStore memory;
+  /// What is written goes through them, as on PostgreSQL.
+  Columns columns;
   /// Null: nobody leads.
   Session* leader = nullptr;
   Epoch epoch;  // of the last lead that was taken, and when
@@ -31,6 +36,11 @@ struct Database {
   }
   /// Everything that is stored and not long over.
   StoredWorld Load();
+  void Write(Epoch epoch, std::vector<NewJob> batch, const std::vector<AuditRow>& audit,
+             Callback<std::vector<Result<AcceptedJob>>> done);
+  void Write(Epoch epoch, PlanCommit commit, Callback<CommitVersion> done);
+  /// True if a record of the change is what is stored now.
+  bool Has(const PlanCommit& commit);
 };
 
 class Session final : public Store {

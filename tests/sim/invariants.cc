@@ -114,7 +114,7 @@ void Invariants::CheckLife(const JobRecord& job) {
   if (IsTerminal(before.state) && before.state != job.state && !again)
     stage_.Break("I5: " + Name(job) + " left its end: " + std::string(JobStateName(job.state)));
   if (job.attempt < before.attempt) stage_.Break("I5: " + Name(job) + " has a lower attempt");
-  if (job.attempt > before.attempt && HoldsQuota(before.state) && HoldsQuota(job.state) &&
+  if (job.attempt > before.attempt && IsDispatched(before.state) && HoldsQuota(job.state) &&
       before.admission == job.admission)
     stage_.Break("I5: " + Name(job) + " has another attempt under one admission");
   if (job.resource_version < before.resource_version)
@@ -216,7 +216,8 @@ void Invariants::OnStart(const DispatchKey& key, const SimObject& object) {
   if (alone && active > 1)
     stage_.Break("I2: " + std::to_string(active) + " attempts of one job run (" +
                  std::to_string(object.job.value) + ")");
-  if (alone && cpu > swarm.room * 1000)
+  // How much a member's own queue admits is its own matter.
+  if (alone && !swarm.own_queues && cpu > swarm.room * 1000)
     stage_.Break("I3: " + key.cluster + " runs " + std::to_string(cpu));
   if (database_.away || !id.ok()) return;
   const auto cancelled = clients_.cancelled().find(*id);
@@ -355,6 +356,8 @@ void Invariants::AtRest(const WorldView& view) {
                    (object.unlabelled ? " (unlabelled)" : "") +
                    (object.deleting ? " (being deleted)" : "") + " has no row");
   }
+  for (const std::string& copy : members_.queues().Left())
+    stage_.Break("I9: a copy is left: " + copy);
   for (const DispatchRow& row : stored.dispatches) {
     if (IsLive(row.state))
       stage_.Break("I9: a row of job " + std::to_string(row.job.value) + " is live");

@@ -27,6 +27,13 @@ Members::Members(Stage& stage) : stage_(stage) {
     const auto skew = static_cast<std::int64_t>(dice.Below(10'000'000)) - 5'000'000;
     skew_us_[names_.back()] = stage.options.clock_jumps ? skew : 0;
   }
+  queues_.on_admitted = [this](const DispatchKey& key) {
+    const auto found = objects_.find(key);
+    if (found == objects_.end() || !found->second.released || found->second.deleting) return;
+    if (found->second.phase != RemotePhase::kSuspended) return;
+    Start(key, &found->second);
+    Say(key);
+  };
 }
 
 void Members::SetAway(const std::string& cluster, bool away) {
@@ -123,8 +130,12 @@ Result<RemoteRef> Members::Release(const DispatchOrder& order) {
   const auto found = objects_.find(order.key);
   if (found == objects_.end() || found->second.uid != order.expected_uid)
     return NotFound("there is no such object");
-  if (found->second.phase == RemotePhase::kSuspended && !found->second.deleting)
-    Start(order.key, &found->second);
+  const bool own = stage_.options.own_queues;
+  if (own && !queues_.HasLet(order.key))
+    stage_.Break("P34: " + Text(order.key) + " is released and no queue there has admitted it");
+  found->second.released = true;
+  const bool starts = found->second.phase == RemotePhase::kSuspended && !found->second.deleting;
+  if (starts && (!own || queues_.Lets(order.key))) Start(order.key, &found->second);
   return RemoteRef{found->second.uid, IncarnationOf(order.key.cluster), false};
 }
 
@@ -223,6 +234,7 @@ ClusterFacts Members::Facts(const std::string& cluster) const {
 void Members::Wipe(const std::string& cluster) {
   stage_.Note(cluster + " is created anew");
   ++wiped_[cluster];
+  queues_.Wipe(cluster);
   std::erase_if(objects_, [&](const auto& one) { return one.first.cluster == cluster; });
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "backends/backend.h"
+#include "tests/sim/own_queues.h"
 #include "tests/sim/stage.h"
 
 namespace muster::sim {
@@ -23,6 +24,7 @@ struct SimObject {
   std::int32_t pods = 0;
   std::int64_t sequence = 0;
   bool held = false, deleting = false, unlabelled = false;
+  bool released = false;  // by Muster; the member's own queue may still keep it
   WallTime start_time, end_time;
   bool active() const { return phase == RemotePhase::kRunning || phase == RemotePhase::kPending; }
 };
@@ -35,6 +37,7 @@ class Members {
   const std::vector<std::string>& names() const { return names_; }
   const std::map<DispatchKey, SimObject>& objects() const { return objects_; }
   bool IsAway(const std::string& cluster) const { return away_.contains(cluster); }
+  OwnQueues& queues() { return queues_; }
   /// When it went away or came back the last time.
   void SetAway(const std::string& cluster, bool away);
 
@@ -75,6 +78,7 @@ class Members {
   WallTime NowOn(const std::string& cluster) const;
 
   Stage& stage_;
+  OwnQueues queues_{stage_};
   std::vector<std::string> names_;
   std::map<DispatchKey, SimObject> objects_;
   std::set<std::string> away_;

@@ -115,6 +115,27 @@ void Network::Facts(const std::string& cluster, Callback<ClusterFacts> done) {
       std::move(done));
 }
 
+void Network::EnsureCopy(const CopyOrder& order, Callback<Done> done) {
+  Call<Done>(
+      order.key.cluster, "ensure copy",
+      [&members = members_, order] { return members.queues().Ensure(order); }, std::move(done));
+}
+
+void Network::RemoveCopy(const CopyRemoval& removal, Callback<Done> done) {
+  Call<Done>(
+      removal.cluster, "remove copy",
+      [&members = members_, removal] { return members.queues().Remove(removal); }, std::move(done));
+}
+
+void Network::ListCopies(const std::string& cluster, Callback<std::vector<MemberCopy>> done) {
+  Call<std::vector<MemberCopy>>(
+      cluster, "list copies",
+      [&members = members_, cluster]() -> Result<std::vector<MemberCopy>> {
+        return members.queues().List(cluster);
+      },
+      std::move(done));
+}
+
 void Network::Start(ObservationSink& sink) {
   sink_ = &sink;
   for (const std::string& cluster : members_.names()) TellFacts(cluster);

@@ -9,11 +9,12 @@
 #include <vector>
 
 #include "backends/backend.h"
+#include "backends/member_queues.h"
 #include "tests/sim/members.h"
 
 namespace muster::sim {
 
-class Network final : public Backend {
+class Network final : public Backend, public MemberQueues {
  public:
   Network(Stage& stage, Members& members);
   ~Network() override { Die(); }
@@ -40,6 +41,10 @@ class Network final : public Backend {
   void Start(ObservationSink& sink) override;
   void Stop() override { sink_ = nullptr; }
   void Facts(const std::string& cluster, Callback<ClusterFacts> done) override;
+  bool RunsQueue(const std::string&) const override { return stage_.options.own_queues; }
+  void EnsureCopy(const CopyOrder& order, Callback<Done> done) override;
+  void RemoveCopy(const CopyRemoval& removal, Callback<Done> done) override;
+  void ListCopies(const std::string& cluster, Callback<std::vector<MemberCopy>> done) override;
   Result<std::vector<PodStatus>> Pods(const DispatchKey&) override {
     return std::vector<PodStatus>{};
   }

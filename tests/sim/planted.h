@@ -53,6 +53,10 @@ inline constexpr PlantedBug kPlantedBugs[] = {
     {"array_task_lost", "a start takes two tasks off an array"},
     {"array_limit_ignored", "%N of an array is not kept"},
     {"back_off_never_ends", "a job that backs off is never tried again"},
+    {"stored_dependencies_dropped", "a script is read from its columns without its dependencies"},
+    {"last_task_not_respecified", "an array's last task is not written into the array's row"},
+    {"unadmitted_member_chosen", "a member gets a job that its own queue has not admitted"},
+    {"copies_not_collected", "copies stay in members' queues that no job needs any more"},
 };
 
 }  // namespace muster::sim

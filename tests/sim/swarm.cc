@@ -91,6 +91,9 @@ SwarmOptions SwarmOf(std::uint64_t seed) {
     options.wiped_members = false;
   }
   if (options.freezes) options.lead_term = true;
+  Dice own = DiceOf(seed, "own queues");
+  options.own_queues = options.two_steps && own.Chance(25);
+  options.own_queues_at_once = static_cast<int>(own.Below(3));
   return options;
 }
 
@@ -104,6 +107,7 @@ std::string ToText(const SwarmOptions& options) {
                      std::to_string(options.queues) + " queues of " +
                      std::to_string(options.quota) + " CPUs, " + std::to_string(options.jobs) +
                      " jobs, on-cluster-lost " + options.on_lost;
+  if (options.own_queues) text += " own-queues";
   for (const NamedFault& one : kWorkload) {
     if (options.*one.on) text += std::string(" ") + one.name;
   }

@@ -44,6 +44,9 @@ struct SwarmOptions {
   std::int64_t quota = 6, room = 7;
   std::string on_lost = "wait";  // muster.io/on-cluster-lost
 
+  bool own_queues = false;     // members run queues of their own, which admit each job first
+  int own_queues_at_once = 0;  // how many members are asked at a time; 0: all
+
   // Workload.
   int jobs = 12;
   bool gangs = false, arrays = false, dependencies = false;

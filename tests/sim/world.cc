@@ -16,6 +16,7 @@ constexpr std::uint64_t kMostTicks = 400'000;  // a world that needs more does n
 
 World::World(std::uint64_t seed, const SwarmOptions& options)
     : stage_(seed, options),
+      database_(stage_),
       members_(stage_),
       clients_(
           stage_,

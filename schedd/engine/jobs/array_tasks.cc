@@ -236,7 +236,7 @@ void ArrayTasks::Admit(const core::PlannedAdmission& admit) {
   if (left.empty()) {
     left_.erase(owner);
     const JobPtr last = jobs_.Put(record, changes::LastTask(*there, index), "ArrayTaskStarted");
-    commits_.tx().respecified.insert(owner);
+    if (!MUSTER_PLANTED(last_task_not_respecified)) commits_.tx().respecified.insert(owner);
     return attempts_.Admit(last, admit);
   }
   const changes::NewRecord made{ids_.Next(), Uid::Make(context_.random), commits_.NextSeq()};

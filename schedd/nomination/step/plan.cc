@@ -13,6 +13,7 @@
 #include <optional>
 #include <utility>
 
+#include "schedd/base/fault_points.h"
 #include "schedd/base/limits.h"
 #include "schedd/core/member/member_candidates.h"
 #include "schedd/model/admission_lifecycle.h"
@@ -240,8 +241,8 @@ class Planner {
     const MemberCopy* best = nullptr;
     for (const std::string& member : StateOf(job).nominated) {
       const MemberCopy* copy = CopyOf(member, name);
-      if (copy == nullptr || !copy->admitted || copy->evicted || copy->deleting || copy->finished)
-        continue;
+      if (copy == nullptr || copy->evicted || copy->deleting || copy->finished) continue;
+      if (!copy->admitted && !MUSTER_PLANTED(unadmitted_member_chosen)) continue;
       if (candidates.refused.contains(member)) continue;
       if (best == nullptr || copy->admitted_since < best->admitted_since) best = copy;
     }
@@ -319,6 +320,7 @@ class Planner {
 
   // Removes copies that no job accounts for, whichever daemon made them.
   void Collect() {
+    if (MUSTER_PLANTED(copies_not_collected)) return;
     for (const auto& [member, state] : members_) {
       if (!state.answers) continue;
       for (const auto& [name, copy] : state.copies) {

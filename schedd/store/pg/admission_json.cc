@@ -10,6 +10,7 @@
 #include <memory>
 #include <utility>
 
+#include "schedd/base/fault_points.h"
 #include "schedd/model/scale_lifecycle.h"
 #include "schedd/store/pg/json_fields.h"
 #include "schedd/store/pg/scale_json.h"
@@ -176,7 +177,8 @@ void PutBatchState(json::object* out, const BatchState& state) {
 
 BatchState BatchStateOfJson(const json::object& object) {
   BatchState state;
-  if (const json::value* list = object.if_contains("dependencies")) {
+  const json::value* const list = object.if_contains("dependencies");
+  if (list != nullptr && !MUSTER_PLANTED(stored_dependencies_dropped)) {
     for (const json::value& value : list->as_array()) {
       const json::object& one = value.as_object();
       state.dependencies.push_back({static_cast<DependencyType>(IntOf<int>(one, "type")),
@@ -200,8 +202,8 @@ BatchState BatchStateOfJson(const json::object& object) {
     state.deadline = WallTime{IntOf<std::int64_t>(object, "deadline")};
   if (object.contains("ownPriority"))
     state.own_priority = IntOf<std::int64_t>(object, "ownPriority");
-  if (const json::value* list = object.if_contains("waitingTasks")) {
-    for (const json::value& value : list->as_array()) {
+  if (const json::value* tasks = object.if_contains("waitingTasks")) {
+    for (const json::value& value : tasks->as_array()) {
       const json::array& one = value.as_array();
       state.waiting_tasks.push_back({static_cast<std::int32_t>(one.at(0).as_int64()),
                                      static_cast<std::int32_t>(one.at(1).as_int64()),
