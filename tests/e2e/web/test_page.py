@@ -145,7 +145,7 @@ class Page(unittest.TestCase):
             self.addCleanup(shutil.rmtree, server.dir, ignore_errors=True)
             self.addCleanup(server.stop)
             # Tokens that end soon, so that the page has to renew them.
-            provider.start("web", server.url() + "/ui/signed-in", id_token_seconds=12)
+            provider.start("web", server.url() + "/ui/signed-in", id_token_seconds=8)
             self.addCleanup(provider.stop)
             run = subprocess.run(["node", f"{SOURCE}/tests/e2e/web/sign_in.mjs", server.url(), provider.issuer], capture_output=True, text=True,
                                  timeout=120, check=False, env={**os.environ, "MUSTER_WEB": self.web})

@@ -141,7 +141,7 @@ function Mines(props: { user: string }) {
             ) : (
               <SmallTable
                 label="My open jobs"
-                head={["job", "state", "for", "why"]}
+                head={["Job", "State", "For", "Why"]}
                 rows={open.slice(0, shownFirst).map((job) => [<JobName job={job} />, <State state={job.state} />, <Duration from={job.startTime ?? job.submitTime} />, job.message || job.reason])}
               />
             )}
@@ -155,7 +155,7 @@ function Mines(props: { user: string }) {
             {changes.length > 0 && (
               <SmallTable
                 label="Changes since yesterday"
-                head={["when", "job", "what"]}
+                head={["When", "Job", "What"]}
                 rows={changes.slice(0, changed.value).map((one) => [
                   <Time at={one.at} />,
                   <JobName job={one.job} />,
