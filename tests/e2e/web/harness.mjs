@@ -88,6 +88,8 @@ export async function forEach(list, work, options = {}) {
   const some = async () => {
     try {
       const page = await visit("/ui/nowhere", options);
+      // A call that is cut off by the next address may never be reported as over.
+      await settled(page);
       while (rest.length > 0) await work(page, rest.shift());
       await page.context().close();
     } finally {

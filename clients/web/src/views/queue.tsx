@@ -5,6 +5,7 @@ import { call } from "../api/client";
 import { may } from "../api/rights";
 import type { Quota } from "../api/types";
 import { useData } from "../live/data";
+import { briefly } from "../model/messages";
 import { readable } from "../model/quantity";
 import { borrowingSince, heldBy, type ClusterQueue, type Holder } from "../model/queues";
 import { Command, shellWord } from "../parts/command";
@@ -55,7 +56,7 @@ function Order(props: { queue: string }) {
                   job.user,
                   <span class="num">{job.priority}</span>,
                   <Duration from={job.submitTime} />,
-                  job.message || job.reason,
+                  briefly(job.message) || job.reason,
                 ])}
               />
             )}
