@@ -212,6 +212,13 @@ test("what changes now and then is read again after its gap", () => {
   pace.ended(1_100);
   pace.changed(500, 0, 1_200);
   assert.equal(pace.due(1_200), 6_000, "what took 100 ms is read every 5 s");
+  pace.begins(6_000);
+  pace.ended(7_000_000);
+  pace.changed(500, 1, 7_000_001);
+  assert.equal(pace.due(7_000_001), 7_000_001, "a reading over which the computer slept does not stop the page");
+  pace.begins(7_000_001);
+  pace.changed(500, 1, 7_000_002);
+  assert.equal(pace.due(7_000_002), 7_060_001);
 });
 
 test("while many events come it is read more seldom, and soon after they pause", () => {

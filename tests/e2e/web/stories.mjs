@@ -202,11 +202,12 @@ const stories = {
     await page.getByText("No job matches.").waitFor();
     await seen("visible");
     await page.locator(".live-live").waitFor();
+    await settled(page);
     assert.equal(feeds[before].headers()["last-event-id"], undefined, "what came meanwhile is read, not followed");
     await page.clock.fastForward(5_000);
     await page.getByText("1 job", { exact: true }).waitFor();
+    await settled(page);
     await api("DELETE", `/v1/jobs/${await numberOf("unseen")}`);
-    await page.clock.fastForward(5_000);
     await until("it is cancelled on the page", async () => (await page.locator("[role=row] .state-cancelled").count()) === 1);
   },
   async "everything can be reached by keys"() {

@@ -3,6 +3,8 @@
 
 /** At most one part in so many of the time is spent on reading one thing again. */
 const shareOfTime = 50;
+/** But it is read that often at least: a computer that slept during a reading has not been busy with it. */
+const longestPauseMs = 60_000;
 /** So many events between two readings are more than a reader follows: then it is read more seldom. */
 export const manyEvents = 100;
 /** As many times the gap at most, and no gap becomes longer than `longestMs` by that. */
@@ -29,9 +31,10 @@ export class Pace {
   /** When it is to be read: Infinity if nothing made it old since the last reading began. */
   due(now: number): number {
     if (this.gap === Infinity) return Infinity;
-    const soonest = this.last + Math.max(this.gap, this.took * shareOfTime);
+    const pause = Math.min(this.took * shareOfTime, longestPauseMs);
+    const soonest = this.last + Math.max(this.gap, pause);
     const slow = Math.max(this.gap, Math.min(this.gap * this.slower, longestMs));
-    const latest = this.last + Math.max(slow, this.took * shareOfTime);
+    const latest = this.last + Math.max(slow, pause);
     // Between the two it is read when the events pause.
     return Math.max(now, soonest, Math.min(latest, this.heard + quietMs));
   }
