@@ -5,8 +5,44 @@
 #include <filesystem>
 
 #include "tests/bench/benchmarks.h"
+#include "tests/bench/steady_sender.h"
 
 using muster::Result;
+
+namespace muster::bench {
+namespace {
+
+// A part of tests/bench/web_pages.py: it measures nothing by itself and starts no daemon.
+void AddSend(CLI::App* app, SteadyOptions* options) {
+  auto* sub = app->add_subcommand(
+      "send", "submissions at a rate to a daemon that runs; latencies in ms as one line of JSON");
+  sub->add_option("--port", options->port, "REST port of the daemon on this machine")
+      ->required()
+      ->check(CLI::Range(1, 65535));
+  sub->add_option("--rate", options->rate, "submissions a second")->check(CLI::PositiveNumber);
+  sub->add_option("--seconds", options->seconds, "how long")->check(CLI::PositiveNumber);
+  sub->add_option("--prefix", options->prefix, "of the jobs' names in the LocalQueue bench/bench");
+  sub->add_option("--from", options->from, "number of the first job");
+  auto* disk = sub->add_option("--disk", options->disk,
+                               "a directory: 4 KiB are written and flushed there meanwhile")
+                   ->check(CLI::ExistingDirectory);
+  sub->add_option("--disk-rate", options->disk_rate, "such writes a second")
+      ->check(CLI::PositiveNumber)
+      ->needs(disk);
+}
+
+int Send(const SteadyOptions& options) {
+  const auto result = SendSteadily(options);
+  if (!result.ok()) {
+    std::fprintf(stderr, "muster-bench: %s\n", result.error().detail.c_str());
+    return 1;
+  }
+  std::printf("%s\n", SteadyJson(*result).c_str());
+  return 0;
+}
+
+}  // namespace
+}  // namespace muster::bench
 
 int main(int argc, char** argv) {
   using namespace muster::bench;
@@ -72,7 +108,10 @@ int main(int argc, char** argv) {
   add("dispatch", "admitted to released on members, beside a plain client", BenchDispatch);
   add("access", "one access decision with 10,000 bindings", BenchAccess);
   add("secure", "submission over TLS with tokens and 10,000 bindings, beside plain", BenchSecure);
+  SteadyOptions steady;
+  AddSend(&app, &steady);
   CLI11_PARSE(app, argc, argv);
+  if (app.got_subcommand("send")) return Send(steady);
   auto figures = run(options);
   if (!figures.ok()) {
     std::fprintf(stderr, "muster-bench: %s\n", figures.error().detail.c_str());

@@ -1,6 +1,6 @@
-// The clients of web_pages.py, one part for each run: `send` submits jobs at a rate and measures each
-// answer, `pages` does what open pages of the web page ask for, `tabs` opens real ones in Chromium.
-// Each is told by lines of JSON on its standard input and answers with one line each.
+// The clients of web_pages.py, one part for each run: `pages` does what open pages of the web page ask
+// for, `tabs` opens real ones in Chromium. Each is told by lines of JSON on its standard input and
+// answers with one line each.
 import http from "node:http";
 import { createRequire } from "node:module";
 import { createInterface } from "node:readline";
@@ -10,47 +10,26 @@ const address = new URL(base);
 const say = (value) => process.stdout.write(`${JSON.stringify(value)}\n`);
 const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
 
-function ask(agent, method, path, body, take) {
+function ask(agent, path) {
   return new Promise((done) => {
-    const headers = body === undefined ? {} : { "Content-Type": "application/json" };
-    const request = http.request({ host: address.hostname, port: address.port, agent, method, path, headers }, (answer) => {
+    const request = http.request({ host: address.hostname, port: address.port, agent, path }, (answer) => {
       let size = 0;
-      let text = "";
-      answer.on("data", (piece) => ((size += piece.length), take && (text += piece)));
-      answer.on("end", () => done({ status: answer.statusCode, size, text }));
+      answer.on("data", (piece) => (size += piece.length));
+      answer.on("end", () => done({ status: answer.statusCode, size }));
     });
-    request.on("error", () => done({ status: 0, size: 0, text: "" }));
-    request.end(body === undefined ? undefined : JSON.stringify(body));
+    request.on("error", () => done({ status: 0, size: 0 }));
+    request.end();
   });
 }
 
-// --- send: {"seconds", "rate", "from"} -> the latencies in ms. Each request is sent when it is due, also if others have not been answered.
-async function send() {
-  const agent = new http.Agent({ keepAlive: true, maxSockets: 32 });
-  const job = (name) => ({ apiVersion: "batch/v1", kind: "Job", metadata: { name, labels: { "kueue.x-k8s.io/queue-name": "main" } },
-    spec: { suspend: true, template: { spec: { restartPolicy: "Never", containers: [{ name: "main", image: "debian:12", command: ["true"], resources: { requests: { cpu: "1", memory: "64Mi" } } }] } } } });
-  for await (const line of createInterface({ input: process.stdin })) {
-    const { seconds, rate, from } = JSON.parse(line);
-    const total = seconds * rate;
-    const begun = performance.now();
-    const taken = [];
-    const open = [];
-    let bad = 0;
-    for (let i = 0; i < total; ++i) {
-      const due = begun + (i * 1_000) / rate;
-      if (due > performance.now()) await sleep(due - performance.now());
-      const at = performance.now();
-      open.push(ask(agent, "POST", "/v1/namespaces/bench/jobs", job(`change-${from + i}`)).then(({ status }) => (status === 201 ? taken.push(performance.now() - at) : ++bad)));
-    }
-    await Promise.all(open);
-    say({ taken, bad, took: (performance.now() - begun) / 1_000 });
-  }
-}
-
-// --- pages: {"do": "open"} or {"do": "close"} -> what was asked since the last line.
-// A part of a view is read when it opens and again after events, as src/live/data.ts does it.
+// --- pages: {"do": "open"}, {"do": "count"} or {"do": "close"} -> what was asked since the last line.
+// A part of a view is read when it opens and again after events, as src/live/data.ts does it, at the pace of the page's own source.
 const without = process.env.WITHOUT ?? "";
-const shareOfTime = Number(process.env.SHARE_OF_TIME ?? 50);
+const need = createRequire(`${process.env.MUSTER_WEB}/package.json`);
+const { Pace } = await (async () => {
+  const made = need("esbuild").buildSync({ entryPoints: [`${process.env.MUSTER_WEB}/src/live/pace.ts`], write: false, format: "esm" });
+  return import(`data:text/javascript;base64,${Buffer.from(made.outputFiles[0].contents).toString("base64")}`);
+})();
 const day = () => encodeURIComponent(new Date(Math.floor((Date.now() - 86_400_000) / 60_000) * 60_000).toISOString());
 const jobFields = "id,name,displayName,namespace,user,kind,state,queue,stopping,reason,message,cluster,submitTime,startTime,endTime";
 const views = [
@@ -72,7 +51,7 @@ class Page {
     this.agent = new http.Agent({ keepAlive: true, maxSockets: 5 });
     this.asked = asked;
     this.open = true;
-    this.parts = views[number % views.length](number).map((one) => ({ ...one, last: 0, took: 0, timer: null, busy: false, wanted: false }));
+    this.parts = views[number % views.length](number).map((one) => ({ ...one, pace: new Pace(), timer: null, busy: false, wanted: false }));
   }
   start() {
     if (without === "requests") this.parts = [];
@@ -86,35 +65,37 @@ class Page {
         this.asked.events += events.length;
         if (events.length === 0) return;
         for (const one of this.parts) {
-          if (!one.on || events.some(one.on)) this.soon(one, one.gap);
-          else if (one.others) this.soon(one, one.others);
+          const own = one.on ? events.filter(one.on).length : events.length;
+          if (own > 0) this.soon(one, one.gap, own);
+          else if (one.others) this.soon(one, one.others, 0);
         }
       });
       answer.on("error", () => undefined);
     });
     this.stream.on("error", () => undefined);
   }
-  soon(one, gap) {
-    const at = one.last + Math.max(gap, one.took * shareOfTime);
-    if ((one.timer && one.due <= at) || !this.open) return;
+  soon(one, gap, events) {
+    if (!this.open) return;
+    one.pace.changed(gap, events, Date.now());
     clearTimeout(one.timer);
-    one.due = at;
-    one.timer = setTimeout(() => ((one.timer = null), void this.read(one)), Math.max(0, at - Date.now()));
+    one.timer = setTimeout(() => void this.read(one), Math.max(0, one.pace.due(Date.now()) - Date.now()));
   }
   async read(one) {
     if (one.busy) return void (one.wanted = true);
     one.busy = true;
     one.wanted = false;
-    one.last = Date.now();
-    const { status, size } = await ask(this.agent, "GET", one.path());
-    one.took = Date.now() - one.last;
+    clearTimeout(one.timer);
+    const from = Date.now();
+    one.pace.begins(from);
+    const { status, size } = await ask(this.agent, one.path());
+    one.pace.ended(Date.now());
     one.busy = false;
     if (!this.open) return;
     ++this.asked.requests;
     this.asked.bytes += size;
-    this.asked.ms += one.took;
+    this.asked.ms += Date.now() - from;
     if (status !== 200) ++this.asked.bad;
-    if (one.wanted) this.soon(one, one.gap);
+    if (one.wanted) this.soon(one, one.gap, 0);
   }
   close() {
     this.open = false;
@@ -130,12 +111,15 @@ async function pages() {
   for await (const line of createInterface({ input: process.stdin })) {
     const before = asked;
     asked = { requests: 0, events: 0, bytes: 0, ms: 0, bad: 0 };
-    if (JSON.parse(line).do === "open") {
+    const { do: told } = JSON.parse(line);
+    if (told === "open") {
       open = Array.from({ length: Number(count) }, (_, number) => new Page(number, asked));
       for (const one of open) {
         one.start();
         await sleep(20);
       }
+    } else if (told === "count") {
+      for (const one of open) one.asked = asked;
     } else {
       for (const one of open) one.close();
       open = [];
@@ -146,7 +130,7 @@ async function pages() {
 
 // --- tabs: {"do": "open", "paths"}, {"do": "first", "path"}, {"do": "heap"}, {"do": "close"}
 async function tabs() {
-  const { chromium } = createRequire(`${process.env.MUSTER_WEB}/package.json`)("playwright-core");
+  const { chromium } = need("playwright-core");
   const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox"] });
   let open = [];
   const visit = async (path) => {
@@ -195,4 +179,4 @@ async function tabs() {
   await browser.close();
 }
 
-await { send, pages, tabs }[part]();
+await { pages, tabs }[part]();

@@ -1,11 +1,13 @@
-"""What open pages of the web page cost, and how fast they are: python3 web_pages.py [--jobs 100000] [--pages 50] [--rate 200] [--seconds 20]
-[--rounds 3] [--memory 360] [--only first|pages|memory]
+"""What open pages of the web page cost, and how fast they are: python3 web_pages.py [--jobs 100000] [--pages 50] [--rate 200] [--seconds 10]
+[--rounds 9] [--memory 360] [--only first|pages|memory]
 
-first: from the begin of the navigation to the painted rows, in fresh tabs. pages: jobs submitted at a rate, in stretches without and with open pages in
-turn; the ratio of their p99. memory: the JS heap of real tabs after forced collections, while events come several times as fast as on a busy site.
-MUSTER_BIN: the folder of the built programs. The pages are clients that ask for what the page asks for (web_pages.mjs), and two real tabs of
-Chromium. They and the browser run when nothing else wants the processor (SCHED_IDLE), because people's browsers run elsewhere; a low nice value
-is not enough, since the kernel lets such a process finish its slice of some milliseconds. The sender has not."""
+first: from the begin of the navigation to the painted rows, in fresh tabs. pages: jobs submitted at a rate, in short stretches without and with open
+pages in turn; each stretch with pages is compared with the two beside it, so that what the machine and its disk do over minutes is in both. In
+every stretch 50 times a second 4 KiB are written and flushed on the same disk: what no submission can be faster than. memory: the JS heap of real
+tabs after forced collections, while events come several times as fast as on a busy site.
+MUSTER_BIN: the folder of the built programs; `muster-bench send` is the sender. The pages are clients that ask for what the page asks for
+(web_pages.mjs), and two real tabs of Chromium. They and the browser run when nothing else wants the processor (SCHED_IDLE), because people's
+browsers run elsewhere; a low nice value is not enough, since the kernel lets such a process finish its slice of some milliseconds. The sender does not."""
 import argparse
 import json
 import os
@@ -42,13 +44,13 @@ spec:
 ---
 apiVersion: kueue.x-k8s.io/v1beta1
 kind: LocalQueue
-metadata: {name: main, namespace: bench}
+metadata: {name: bench, namespace: bench}
 spec: {clusterQueue: team}
 """
 
 
 def manifest(name):
-    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name, "labels": {"kueue.x-k8s.io/queue-name": "main"}},
+    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name, "labels": {"kueue.x-k8s.io/queue-name": "bench"}},
             "spec": {"suspend": True, "template": {"spec": {"restartPolicy": "Never", "containers": [
                 {"name": "main", "image": "debian:12", "command": ["true"], "resources": {"requests": {"cpu": "1", "memory": "64Mi"}}}]}}}}
 
@@ -100,46 +102,82 @@ def first_views(server, runs):
     tabs.close()
 
 
-def open_pages(server, options, sent):
-    sender, pages = Part("send", server.url()), Part("pages", server.url(), str(options.pages), elsewhere=True)
+def send(server, options, seconds, disk=False):
+    """Submits at the rate for so long; what `muster-bench send` says. Names go on where they ended."""
+    run = subprocess.run([os.path.join(os.environ["MUSTER_BIN"], "muster-bench"), "send", "--port", str(server.port), "--rate", str(options.rate), "--seconds", str(seconds),
+                          "--prefix", "change-", "--from", str(options.sent), *(["--disk", server.dir] if disk else [])], check=True, capture_output=True, text=True)
+    options.sent += seconds * options.rate
+    return json.loads(run.stdout)
+
+
+class Stretch:
+    """What one stretch of submissions saw, in ms."""
+
+    def __init__(self, done, cpu):
+        self.submit, self.disk, self.refused, self.seconds = done["submitMs"], done["diskMs"], done["refused"], done["seconds"]
+        self.cpu = cpu / self.seconds
+
+    def p(self, part):
+        return percentile(self.submit, part)
+
+    def __str__(self):
+        return (f"{len(self.submit)} submitted, {self.refused} refused, {len(self.submit) / self.seconds:.0f}/s, p50 {self.p(.5):.2f} ms, p99 {self.p(.99):.2f} ms, "
+                f"disk p50 {percentile(self.disk, .5):.2f} ms, p99 {percentile(self.disk, .99):.2f} ms, daemon {100 * self.cpu:.0f} % of a core, {load()}")
+
+
+def paired(found, measure):
+    """Each stretch with pages, as a multiple of the mean of the ones without pages before and after it."""
+    return [measure(found[i]) / statistics.mean([measure(found[i - 1]), measure(found[i + 1])]) for i in range(1, len(found), 2)]
+
+
+def open_pages(server, options):
+    pages = Part("pages", server.url(), str(options.pages), elsewhere=True)
     tabs = Part("tabs", server.url(), elsewhere=True)
-    found = {False: [], True: []}
-    for stretch in range(2 * options.rounds):
-        with_pages = stretch % 2 == 1
+    found = []
+    # Without, with, without and so on: every stretch with pages has a neighbour on both sides.
+    for number in range(2 * options.rounds + 1):
+        with_pages = number % 2 == 1
         if with_pages:
             pages.ask(do="open")
             if options.without != "tabs":
                 tabs.ask(do="open", paths=["/ui/jobs", "/ui/queues/team"])
-            time.sleep(5)
-        cpu = cpu_seconds(server.process.pid)
-        done = sender.ask(seconds=options.seconds, rate=options.rate, **{"from": sent})
-        sent += options.seconds * options.rate
-        used = (cpu_seconds(server.process.pid) - cpu) / done["took"]
-        asked = {}
+            time.sleep(3)
+        # What starting a process and the first requests cost is not in the stretch.
+        send(server, options, 1)
+        opened, cpu = time.monotonic(), cpu_seconds(server.process.pid)
         if with_pages:
-            asked = pages.ask(do="close")
+            pages.ask(do="count")
+        done = send(server, options, options.seconds, disk=True)
+        found.append(Stretch(done, cpu_seconds(server.process.pid) - cpu))
+        more = ""
+        if with_pages:
+            asked, took = pages.ask(do="close"), time.monotonic() - opened
             tabs.ask(do="close")
-        p50, p99 = percentile(done["taken"], .5), percentile(done["taken"], .99)
-        found[with_pages].append(p99)
-        more = f"; {asked['requests'] / (done['took'] + 5):.1f} requests/s of {asked['ms'] / max(1, asked['requests']):.0f} ms, {asked['events'] / (done['took'] + 5):.0f} events/s, {asked['bad']} refused" if asked else ""
-        print(f"{'with' if with_pages else 'without'} {options.pages} pages: {len(done['taken'])} submitted, {done['bad']} refused, {len(done['taken']) / done['took']:.0f}/s, "
-              f"p50 {p50:.1f} ms, p99 {p99:.1f} ms, daemon {100 * used:.0f} % of a core, {load()}{more}", flush=True)
-        time.sleep(2)
-    ratio = statistics.median(found[True]) / statistics.median(found[False])
-    print(f"submit p99 with {options.pages} pages / without: {ratio:.2f} (medians of {options.rounds} stretches each; bar 1.10)", flush=True)
-    for part in (sender, pages, tabs):
+            more = (f"; {asked['requests'] / took:.1f} requests/s of {asked['ms'] / max(1, asked['requests']):.0f} ms, {asked['bytes'] / took / 1e6:.2f} MB/s of answers, "
+                    f"{asked['events'] / took:.0f} events/s, {asked['bad']} refused")
+        print(f"{'with   ' if with_pages else 'without'} {options.pages} pages: {found[-1]}{more}", flush=True)
+        time.sleep(1)
+    sides = {"without": found[::2], "with": found[1::2]}
+    for name, stretches in sides.items():
+        disk = [one for stretch in stretches for one in stretch.disk]
+        print(f"{name} {options.pages} pages, medians of {len(stretches)} stretches of {options.seconds} s: submit p50 {statistics.median(one.p(.5) for one in stretches):.2f} ms, "
+              f"p99 {statistics.median(one.p(.99) for one in stretches):.2f} ms; disk p50 {percentile(disk, .5):.2f} ms, p99 {percentile(disk, .99):.2f} ms; "
+              f"daemon {100 * statistics.median(one.cpu for one in stretches):.0f} % of a core")
+    for name, measure in (("submit p50", lambda one: one.p(.5)), ("submit p99", lambda one: one.p(.99)), ("disk p99", lambda one: percentile(one.disk, .99))):
+        ratios = sorted(paired(found, measure))
+        print(f"{name} with pages / mean of its neighbours without: median {statistics.median(ratios):.2f} ({', '.join(f'{one:.2f}' for one in ratios)}); "
+              f"of the medians {statistics.median(map(measure, sides['with'])) / statistics.median(map(measure, sides['without'])):.2f}{'; bar 1.10' if name == 'submit p99' else ''}", flush=True)
+    for part in (pages, tabs):
         part.close()
-    return sent
 
 
-def memory(server, options, sent):
-    tabs, sender = Part("tabs", server.url(), elsewhere=True), Part("send", server.url())
+def memory(server, options):
+    tabs = Part("tabs", server.url(), elsewhere=True)
     tabs.ask(do="open", paths=["/ui/jobs", "/ui/jobs/100", "/ui/queues", "/ui/home"])
     samples = []
     step = 15
     for _ in range(max(6, options.memory // step)):
-        sender.ask(seconds=step, rate=options.rate, **{"from": sent})
-        sent += step * options.rate
+        send(server, options, step)
         samples.append(tabs.ask(do="heap")["heaps"])
     third = len(samples) // 3
     changes = options.rate * step * len(samples)
@@ -151,14 +189,12 @@ def memory(server, options, sent):
         nodes = [sample[at]["nodes"] for sample in samples]
         print(f"heap of {one['path']}: first {series[0]:.2f} MB, middle third {early:.2f} MB, last third {late:.2f} MB ({100 * (late / early - 1):+.1f} %), "
               f"most {max(series):.2f} MB; {nodes[0]} nodes at first, {nodes[-1]} at the end", flush=True)
-    for part in (tabs, sender):
-        part.close()
-    return sent
+    tabs.close()
 
 
 def main():
     words = argparse.ArgumentParser()
-    for name, value in (("jobs", 100_000), ("pages", 50), ("rate", 200), ("seconds", 20), ("rounds", 3), ("runs", 5), ("memory", 360)):
+    for name, value in (("jobs", 100_000), ("pages", 50), ("rate", 200), ("seconds", 10), ("rounds", 9), ("runs", 5), ("memory", 360)):
         words.add_argument(f"--{name}", type=int, default=value)
     words.add_argument("--only", choices=["first", "pages", "memory"])
     words.add_argument("--without", choices=["tabs", "requests"], default="", help="pages: no tabs, or clients that only follow events, to find what costs")
@@ -176,13 +212,13 @@ def main():
         if options.ended:
             server.wait(lambda: server.get("/v1/jobcounts?state=Pending,Admitted,Running")[1]["total"] == 0, timeout=900, what="all have ended")
         print(f"{options.jobs} jobs {'have ended' if options.ended else 'wait'}; {os.cpu_count()} cores, {load()}", flush=True)
-        sent = 0
+        options.sent = 0
         if options.only in (None, "first"):
             first_views(server, options.runs)
         if options.only in (None, "pages"):
-            sent = open_pages(server, options, sent)
+            open_pages(server, options)
         if options.only in (None, "memory"):
-            memory(server, options, sent)
+            memory(server, options)
     finally:
         server.stop()
         shutil.rmtree(server.dir, ignore_errors=True)

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { manyEvents, Pace, quietMs } from "../src/live/pace";
 import { begins, groups, percentile, useSeries, waitOf, waitSeries, withLive, type Accounted } from "../src/model/history";
 import { adviceOf, changesSince, countsText, type Mine } from "../src/model/home";
+import { briefly } from "../src/model/messages";
 import { amountOf, amountText, readable } from "../src/model/quantity";
 import { barOf, borrowingSince, borrowsSince, cohortTree, lendersOf, type ClusterQueue, type Cohort } from "../src/model/queues";
 import { kindOf } from "../src/model/script";
@@ -194,4 +196,63 @@ test("jobs that wait are played for as long as others of their user ran, and not
   const runs = played.documents.map((one) => (one.metadata as { annotations: Record<string, string> }).annotations["muster.io/run-time"]);
   assert.deepEqual(runs, ["100000ms", "100000ms", "30000ms", "100000ms"]);
   assert.deepEqual([played.guessed, played.left], [3, 2]);
+});
+
+test("what changes now and then is read again after its gap", () => {
+  const pace = new Pace();
+  assert.equal(pace.due(0), Infinity);
+  pace.begins(0);
+  pace.ended(10);
+  pace.changed(3_000, 1, 500);
+  assert.equal(pace.due(500), 3_000);
+  pace.changed(1_000, 1, 600);
+  assert.equal(pace.due(600), 1_000, "the shortest gap counts");
+  pace.begins(1_000);
+  assert.equal(pace.due(1_000), Infinity, "a reading makes it new");
+  pace.ended(1_100);
+  pace.changed(500, 0, 1_200);
+  assert.equal(pace.due(1_200), 6_000, "what took 100 ms is read every 5 s");
+  pace.begins(6_000);
+  pace.ended(7_000_000);
+  pace.changed(500, 1, 7_000_001);
+  assert.equal(pace.due(7_000_001), 7_000_001, "a reading over which the computer slept does not stop the page");
+  pace.begins(7_000_001);
+  pace.changed(500, 1, 7_000_002);
+  assert.equal(pace.due(7_000_002), 7_060_001);
+});
+
+test("while many events come it is read more seldom, and soon after they pause", () => {
+  const pace = new Pace();
+  const readings: number[] = [];
+  pace.begins(0);
+  pace.ended(10);
+  let now = 0;
+  const step = (events: number) => {
+    now += 100;
+    if (events > 0) pace.changed(3_000, events, now);
+    if (pace.due(now) > now) return;
+    readings.push(now);
+    pace.begins(now);
+    pace.ended(now + 10);
+  };
+  while (now < 40_000) step(manyEvents / 10);
+  assert.deepEqual(readings, [3_000, 9_000, 21_000, 33_000], "3, 6 and 12 s later, no longer");
+  const last = now;
+  while (now < 60_000) step(0);
+  assert.deepEqual(readings.slice(4), [last + quietMs], "the last state is not waited for");
+  while (now < 90_000) step(1);
+  assert.ok(readings.length > 12, "few events: every 3 s again");
+  const slow = new Pace();
+  slow.begins(0);
+  slow.changed(10_000, manyEvents, 0);
+  slow.begins(10_000);
+  slow.changed(10_000, manyEvents, 10_000);
+  for (let at = 10_000; at < 25_000; at += 100) slow.changed(10_000, 1, at);
+  assert.equal(slow.due(24_900), 25_000, "no gap becomes longer than 15 s");
+});
+
+test("a message says in a narrow cell what tells it from others", () => {
+  assert.equal(briefly("couldn't assign flavors to pod set main: insufficient unused quota for cpu in flavor standard, 1 more needed"), "insufficient unused quota for cpu in flavor standard, 1 more needed");
+  assert.equal(briefly("couldn't assign flavors to pod set a: x. couldn't assign flavors to pod set b: y"), "x. y");
+  assert.equal(briefly("ClusterQueue closed is stopped"), "ClusterQueue closed is stopped");
 });

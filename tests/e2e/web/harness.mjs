@@ -14,11 +14,28 @@ const screens = process.env.SCREENS ?? "";
 const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox"] });
 export const complaints = [];
 
+// The calls of each page that have not been answered. Of a stream the beginning is its answer.
+const underWay = new WeakMap();
+const streams = /\/v1\/events|\/logs\?/;
+function keepAccount(page) {
+  const calls = new Set();
+  underWay.set(page, calls);
+  const over = (request) => calls.delete(request);
+  page.on("request", (request) => {
+    // Of what the document before asked for nothing more is heard.
+    if (request.isNavigationRequest()) calls.clear();
+    calls.add(request);
+  });
+  page.on("response", (response) => streams.test(response.url()) && over(response.request()));
+  page.on("requestfinished", over).on("requestfailed", over);
+}
+
 /** A page in a context of its own, as a new visitor has it. */
 export async function visit(path, options = {}, from = base) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
   const page = await context.newPage();
   page.setDefaultTimeout(60_000);
+  keepAccount(page);
   page.on("console", (message) => complaints.push(`${path}: ${message.type()} ${message.text()}`));
   page.on("pageerror", (error) => complaints.push(`${path}: ${error.message}`));
   page.on("dialog", (dialog) => complaints.push(`${path}: a dialog says ${dialog.message()}`));
@@ -37,12 +54,50 @@ export const forgive = (one) => complaints.splice(0, complaints.length, ...compl
 /** The browser itself writes to the console that a call was refused. */
 export const forgiveRefusals = () => forgive((text) => /status of 4\d\d/.test(text));
 
+const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
+const patienceMs = 60_000;
+const lookEveryMs = 25;
+
 export async function until(what, check) {
-  for (let left = 150; left > 0; --left) {
-    if (await check()) return;
-    await new Promise((done) => setTimeout(done, 200));
-  }
-  assert.fail(`did not come: ${what}`);
+  for (const end = Date.now() + patienceMs; Date.now() < end; await sleep(lookEveryMs)) if (await check()) return;
+  assert.fail(`did not come: ${typeof what === "string" ? what : what()}`);
+}
+
+// So often in a row nothing may be under way: one answer leads to the next call.
+const quietLooks = 5;
+
+/** Waits until the page has read what its view shows, also what follows from answers, and has painted it. */
+export async function settled(page) {
+  await page.locator("main h1").waitFor();
+  let quiet = 0;
+  const calls = underWay.get(page);
+  const waitsFor = () => `the view has read what it shows; on the way: ${[...calls].map((one) => one.url()).join(", ")}`;
+  await until(waitsFor, async () => {
+    const busy = calls.size > 0 || (await page.locator("main .loading").count()) > 0;
+    quiet = busy ? 0 : quiet + 1;
+    return quiet >= quietLooks;
+  });
+  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+}
+
+const atOnce = 3;
+
+/** Does the work for each of a list on a page that is used again; a few at a time, since most of the time is spent on waiting. */
+export async function forEach(list, work, options = {}) {
+  const rest = [...list];
+  const some = async () => {
+    try {
+      const page = await visit("/ui/nowhere", options);
+      // A call that is cut off by the next address may never be reported as over.
+      await settled(page);
+      while (rest.length > 0) await work(page, rest.shift());
+      await page.context().close();
+    } finally {
+      rest.length = 0; // after a failure nothing more is begun
+    }
+  };
+  const ended = await Promise.allSettled(Array.from({ length: Math.min(atOnce, rest.length) }, some));
+  for (const one of ended) if (one.status === "rejected") throw one.reason;
 }
 
 /** Signs in with a token, as its field does, and loads the page anew. */
@@ -86,58 +141,74 @@ export async function showsTexts(paths) {
     assert.equal(await page.locator("main img, main script, main iframe, main form[action], main svg:not(.bar svg, .chart svg), main style, main object").count(), 0, path);
     for (const link of await page.locator("a").evaluateAll((all) => all.map((one) => one.href))) assert.ok(link.startsWith(`${base}/ui`), `${path}: ${link}`);
   };
-  for (const path of paths) {
-    const page = await visit("/ui/nowhere");
-    await page.exposeFunction("owned", () => complaints.push(`${path}: owned`));
-    await page.route(/\/(v1|apis)\//, answer);
+  const spoiltPages = new WeakSet();
+  await forEach(paths, async (page, path) => {
+    if (!spoiltPages.has(page)) {
+      spoiltPages.add(page);
+      await page.exposeFunction("owned", () => complaints.push(`${page.url()}: owned`));
+      await page.route(/\/(v1|apis)\//, answer);
+    }
     await page.goto(base + path);
-    await page.locator("main h1").waitFor();
-    await page.waitForTimeout(1_000);
+    await settled(page);
+    const log = page.getByRole("log");
+    if (path.startsWith("/ui/jobs/") && (await log.count()) > 0 && (await page.getByRole("region", { name: "Pods" }).count()) > 0)
+      await until("its output", async () => (await log.locator(":scope > div").count()) > 0);
     await harmless(page, path);
     for (const name of ["Difference", "As sent to its member", "Drain …", /^Edit /, "As a table"]) {
       const button = page.getByRole("button", { name }).first();
       if ((await button.count()) > 0 && (await page.getByRole("dialog").count()) === 0) await button.click();
     }
-    await page.waitForTimeout(300);
+    await settled(page);
     await harmless(page, path);
-    await page.context().close();
-  }
+  });
   return used;
 }
 
-/** What is looked at: its address, what is done there first, and the name of its picture. */
-async function each(looks, options, look) {
-  for (const [path, act, name] of looks) {
-    const page = await visit(path, options);
-    await page.locator("main h1").waitFor();
-    await page.waitForTimeout(900);
-    if (act) await act(page);
-    await look(page, path, name);
-    await page.context().close();
-  }
-}
+/** What is looked at: its address, what is done there first, and the name of its picture. Each is opened once. */
+const each = (looks, options, look) =>
+  forEach(
+    looks,
+    async (page, [path, act, name]) => {
+      await page.goto(base + path);
+      await settled(page);
+      if (act) {
+        await act(page);
+        await settled(page);
+      }
+      await look(page, path, name);
+    },
+    options,
+  );
 
-/** axe finds nothing in either theme. The policy of the page refuses its script, so the policy is off for this alone. */
+/** axe finds nothing in either theme; of the rules only those about colours can tell the themes of one document apart. The policy of the page refuses its script, so the policy is off for this alone. */
 export async function readsWell(looks) {
-  for (const colorScheme of ["light", "dark"]) {
-    await each(looks, { bypassCSP: true, colorScheme }, async (page, path) => {
-      await page.addScriptTag({ path: axe });
-      const found = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
+  await each(looks, { bypassCSP: true, colorScheme: "light" }, async (page, path) => {
+    await page.addScriptTag({ path: axe });
+    for (const colorScheme of ["light", "dark"]) {
+      await page.emulateMedia({ colorScheme });
+      await settled(page);
+      assert.equal(await page.evaluate(() => matchMedia("(prefers-color-scheme: dark)").matches), colorScheme === "dark");
+      const colours = colorScheme === "dark" ? { runOnly: { type: "tag", values: ["cat.color"] } } : {};
+      const found = await page.evaluate((only) => globalThis.axe.run(document, { resultTypes: ["violations"], ...only }), colours);
       assert.deepEqual(found.violations.map((one) => `${one.id}: ${one.nodes.map((node) => node.html.slice(0, 200)).join(" | ")}`), [], `${path} in ${colorScheme}`);
-    });
-  }
+    }
+  });
 }
 
 /** No view is wider than its window; leaves the pictures. `long`: names of views of which the whole length is pictured. */
 export async function fits(looks, long = () => false) {
   if (screens !== "") mkdirSync(screens, { recursive: true });
-  for (const width of [360, 1280, 1920]) {
-    await each(looks, { viewport: { width, height: width === 360 ? 740 : 900 }, colorScheme: width === 1920 ? "dark" : "light" }, async (page, path, name) => {
+  await each(looks, { viewport: { width: 360, height: 740 } }, async (page, path, name) => {
+    for (const width of [360, 1280, 1920]) {
+      await page.setViewportSize({ width, height: width === 360 ? 740 : 900 });
+      await page.emulateMedia({ colorScheme: width === 1920 ? "dark" : "light" });
+      await settled(page);
       const wide = await page.evaluate(() => document.documentElement.scrollWidth);
       assert.ok(wide <= width, `${path} is ${wide} pixels wide in a window of ${width}`);
       if (screens !== "" && name) await page.screenshot({ path: `${screens}/${name}-${width}.png`, fullPage: long(name) });
-    });
-  }
+    }
+    await page.setViewportSize({ width: 360, height: 740 });
+  });
 }
 
 /** Runs the stories, then ends this process: with 1 if one failed. */

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { connect, createServer } from "node:net";
 import assert from "node:assert/strict";
-import { api, base, becomes, fits, forgive, forgiveRefusals, readsWell, run, showsTexts, until, visit } from "./harness.mjs";
+import { api, base, becomes, fits, forgive, forgiveRefusals, readsWell, run, settled, showsTexts, until, visit } from "./harness.mjs";
 
 // A line to the daemon that can be cut.
 async function line() {
@@ -23,6 +23,14 @@ async function line() {
 }
 const jobs = async () => (await api("GET", "/v1/jobs?limit=1000")).items;
 const numberOf = async (name) => (await jobs()).find((one) => one.name === name).id;
+// A job that waits.
+const submit = (name) =>
+  api("POST", "/v1/namespaces/vision/jobs", {
+    apiVersion: "batch/v1",
+    kind: "Job",
+    metadata: { name, namespace: "vision", labels: { "kueue.x-k8s.io/queue-name": "main" } },
+    spec: { suspend: true, template: { spec: { restartPolicy: "Never", containers: [{ name: "main", image: "debian:12", command: ["true"], resources: { requests: { cpu: "4" } } }] } } },
+  });
 const rows = (page) => page.locator(".table [role=row][aria-rowindex]:not([aria-rowindex='1'])");
 
 const stories = {
@@ -138,8 +146,6 @@ const stories = {
     const page = await visit("/ui/jobs?search=comes-later");
     await page.getByText("No job matches.").waitFor();
     await page.locator(".live-live").waitFor();
-    const manifest = { apiVersion: "batch/v1", kind: "Job", metadata: { namespace: "vision", labels: { "kueue.x-k8s.io/queue-name": "main" } }, spec: { suspend: true, template: { spec: { restartPolicy: "Never", containers: [{ name: "main", image: "debian:12", command: ["true"], resources: { requests: { cpu: "4" } } }] } } } };
-    const submit = (name) => api("POST", "/v1/namespaces/vision/jobs", { ...manifest, metadata: { ...manifest.metadata, name } });
     await submit("comes-later-1");
     await page.getByText("1 job", { exact: true }).waitFor();
     await page.getByRole("button", { name: "Pause" }).click();
@@ -158,8 +164,7 @@ const stories = {
     await cut();
     await page.locator(".live-stale").waitFor();
     await page.getByText("stale since").waitFor();
-    const manifest = { apiVersion: "batch/v1", kind: "Job", metadata: { name: "meanwhile", namespace: "vision", labels: { "kueue.x-k8s.io/queue-name": "main" } }, spec: { suspend: true, template: { spec: { restartPolicy: "Never", containers: [{ name: "main", image: "debian:12", command: ["true"], resources: { requests: { cpu: "4" } } }] } } } };
-    await api("POST", "/v1/namespaces/vision/jobs", manifest);
+    await submit("meanwhile");
     await mend();
     await page.locator(".live-live").waitFor();
     await page.getByText("1 job", { exact: true }).waitFor();
@@ -168,6 +173,42 @@ const stories = {
     await page.context().close();
     await cut();
     forgive((one) => one.includes("net::ERR_"));
+  },
+  async "a page that nobody looks at follows nothing, and shows what is when it is looked at again"() {
+    const page = await visit("/ui/nowhere");
+    await page.clock.install();
+    const feeds = [];
+    page.on("request", (request) => request.url().includes("/v1/events") && feeds.push(request));
+    await page.goto(`${base}/ui/jobs?search=unseen`);
+    await page.getByText("No job matches.").waitFor();
+    await page.locator(".live-live").waitFor();
+    const seen = (how) =>
+      page.evaluate((value) => {
+        Object.defineProperty(document, "visibilityState", { value, configurable: true });
+        document.dispatchEvent(new Event("visibilitychange"));
+      }, how);
+    const followed = () => feeds.filter((one) => one.failure() === null).length;
+    await seen("hidden");
+    await page.clock.fastForward(30_000);
+    await settled(page);
+    assert.equal(followed(), 1, "a short while is nothing");
+    await page.clock.fastForward(35_000);
+    await until("the feed has ended", async () => followed() === 0);
+    const before = feeds.length;
+    await submit("unseen");
+    await page.clock.fastForward(30_000);
+    await settled(page);
+    assert.equal(feeds.length, before, "it is not followed again");
+    await page.getByText("No job matches.").waitFor();
+    await seen("visible");
+    await page.locator(".live-live").waitFor();
+    await settled(page);
+    assert.equal(feeds[before].headers()["last-event-id"], undefined, "what came meanwhile is read, not followed");
+    await page.clock.fastForward(5_000);
+    await page.getByText("1 job", { exact: true }).waitFor();
+    await settled(page);
+    await api("DELETE", `/v1/jobs/${await numberOf("unseen")}`);
+    await until("it is cancelled on the page", async () => (await page.locator("[role=row] .state-cancelled").count()) === 1);
   },
   async "everything can be reached by keys"() {
     const page = await visit("/ui/me");
@@ -219,7 +260,7 @@ const stories = {
     await page.getByText("You are bob").waitFor();
     await page.goto(`${base}/ui/jobs/${await numberOf("printing")}`);
     await page.getByRole("heading", { name: "printing" }).waitFor();
-    await page.waitForTimeout(1_000);
+    await settled(page);
     assert.equal(await page.getByRole("button", { name: "Cancel" }).count(), 0, "what bob may not is hidden");
     // Shown by a page that was lied to, it is refused all the same.
     await page.route("**/selfsubjectaccessreviews", (route) => route.fulfill({ json: { status: { allowed: true } } }));
@@ -247,9 +288,10 @@ const stories = {
   },
 };
 
+const printed = (page) => page.getByRole("log").getByText(/step \d+ of pod 1/).first().waitFor();
 const looks = async () => [
   ["/ui/jobs?by=state", null, "jobs"],
-  [`/ui/jobs/${await numberOf("printing")}`, null, "job-running"],
+  [`/ui/jobs/${await numberOf("printing")}`, printed, "job-running"],
   [`/ui/jobs/${await numberOf("too-large")}`, null, "job-waiting"],
   ["/ui/me", null, "me"],
 ];

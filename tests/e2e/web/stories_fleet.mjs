@@ -1,7 +1,7 @@
 // The stories of the views of queues, members, placements, submission, history, simulation and audit, against the
 // world of test_fleet_page.py (harness.mjs).
 import assert from "node:assert/strict";
-import { api, base, becomes, fits, forgiveRefusals, readsWell, run, showsTexts, until, visit } from "./harness.mjs";
+import { api, base, becomes, fits, forEach, forgiveRefusals, readsWell, run, settled, showsTexts, until, visit } from "./harness.mjs";
 
 const gpu = "nvidia.com/gpu";
 const nominal = async () => (await api("GET", "/v1/quotas?clusterQueue=team-vision")).items.find((one) => one.resource === gpu).nominal;
@@ -162,11 +162,11 @@ const stories = {
     await until("the menu is short", async () => (await page.getByRole("navigation").getByRole("link", { name: "Audit" }).count()) === 0);
     await page.goto(`${base}/ui/members/west`);
     await page.getByRole("heading", { name: "Member west" }).waitFor();
-    await page.waitForTimeout(1_000);
+    await settled(page);
     assert.equal(await page.getByRole("button", { name: /Cordon|Drain/ }).count(), 0, "what bob may not is hidden");
     await page.goto(`${base}/ui/queues/team-vision`);
     await page.getByRole("heading", { name: "Queue team-vision" }).waitFor();
-    await page.waitForTimeout(1_000);
+    await settled(page);
     assert.equal(await page.getByRole("button", { name: /^Edit/ }).count(), 0, "what bob may not is hidden");
     await page.goto(`${base}/ui/audit`);
     await page.getByRole("alert").getByText(/list/).getByText(/audit/).waitFor();
@@ -196,35 +196,32 @@ const stories = {
     forgiveRefusals();
   },
   async "two thousand hostile texts stay texts"() {
-    const page = await visit("/ui/jobs");
     const paths = ["/ui/home", "/ui/jobs?search=__hit", "/ui/queues/team-speech", "/ui/history?span=1h", "/ui/audit?object=job/", "/ui/members/west", "/ui/simulate"];
     const hostile = (await api("GET", "/v1/jobs?limit=2000&search=__hit&sort=-id")).items.map((one) => one.id);
     assert.ok(hostile.length >= 400, `${hostile.length} jobs with hostile names`);
-    for (const path of [...paths, ...hostile.filter((_, i) => i % 40 === 0).map((id) => `/ui/jobs/${id}`)]) {
+    await forEach([...paths, ...hostile.filter((_, i) => i % 40 === 0).map((id) => `/ui/jobs/${id}`)], async (page, path) => {
       await page.goto(base + path);
-      await page.locator("main h1").waitFor();
-      await page.waitForTimeout(700);
+      await settled(page);
       const seen = await page.evaluate(() => [globalThis.__hit, document.querySelectorAll("main :is(script, iframe, object, embed, img, [onerror], [onload], [onclick], a[href^=javascript])").length, document.title]);
       assert.deepEqual(seen.slice(0, 2), [undefined, 0], path);
-    }
-    await page.goto(base + "/ui/jobs?search=__hit");
+    });
+    const page = await visit("/ui/jobs?search=__hit");
     const table = page.getByRole("table").or(page.getByRole("grid")).first();
     await table.waitFor();
     for (let at = 0; at < 40; ++at) await page.evaluate((n) => document.querySelector(".table").scrollTo(0, n * 400), at);
-    await page.waitForTimeout(500);
+    await settled(page);
     assert.equal(await page.evaluate(() => globalThis.__hit), undefined);
     assert.ok((await page.locator("main").textContent()).includes("<"), "they are shown as text");
   },
   async "a hostile text in any field of a manifest is shown as text"() {
     const accepted = JSON.parse(process.env.ACCEPTED ?? "[]");
     assert.ok(accepted.length > 40, `${accepted.length} accepted`);
-    const page = await visit("/ui/jobs");
-    for (const id of accepted.filter((_, i) => i % 7 === 0)) {
+    await forEach(accepted.filter((_, i) => i % 7 === 0), async (page, id) => {
       await page.goto(`${base}/ui/jobs/${id}`);
       await page.getByRole("button", { name: "As submitted" }).click();
       await page.locator("pre.code").waitFor();
       assert.deepEqual(await page.evaluate(() => [globalThis.__hit, document.querySelectorAll("main :is(script, iframe, object, embed, img, [onerror], [onload], [onclick], a[href^=javascript])").length]), [undefined, 0], `job ${id}`);
-    }
+    });
   },
   async "hostile strings in every text of every answer stay texts in every other view"() {
     const used = await showsTexts(looks.filter(([, act]) => act === null).map(([path]) => path));
@@ -233,13 +230,11 @@ const stories = {
   },
   async "texts in addresses and fields stay texts"() {
     const bad = '"><img src=x onerror=globalThis.__hit=1>';
-    for (const path of [`/ui/queues/${encodeURIComponent(bad)}`, `/ui/members/${encodeURIComponent(bad)}`, `/ui/placements/${encodeURIComponent(bad)}/x`, `/ui/queues?search=${encodeURIComponent(bad)}`, `/ui/history?user=${encodeURIComponent(bad)}`, `/ui/audit?user=${encodeURIComponent(bad)}`, `/ui/simulate?set=${encodeURIComponent(bad)}`, `/ui/submit?namespace=${encodeURIComponent(bad)}`]) {
-      const page = await visit(path);
-      await page.locator("main h1").waitFor();
-      await page.waitForTimeout(600);
+    await forEach([`/ui/queues/${encodeURIComponent(bad)}`, `/ui/members/${encodeURIComponent(bad)}`, `/ui/placements/${encodeURIComponent(bad)}/x`, `/ui/queues?search=${encodeURIComponent(bad)}`, `/ui/history?user=${encodeURIComponent(bad)}`, `/ui/audit?user=${encodeURIComponent(bad)}`, `/ui/simulate?set=${encodeURIComponent(bad)}`, `/ui/submit?namespace=${encodeURIComponent(bad)}`], async (page, path) => {
+      await page.goto(base + path);
+      await settled(page);
       assert.deepEqual(await page.evaluate(() => [globalThis.__hit, document.querySelectorAll("main img").length]), [undefined, 0], path);
-      await page.context().close();
-    }
+    });
     forgiveRefusals();
   },
   async "nothing is wrong for those who read with other means"() {
@@ -259,7 +254,6 @@ const edit = async (page) => {
 const play = async (page) => {
   await page.getByRole("button", { name: "Play" }).click();
   await page.getByText(/With the change, the jobs that start/).waitFor();
-  await page.waitForTimeout(300);
 };
 const check = async (page) => {
   await page.getByRole("button", { name: "Example of a script" }).click();

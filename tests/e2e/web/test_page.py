@@ -145,19 +145,25 @@ class Page(unittest.TestCase):
             self.addCleanup(shutil.rmtree, server.dir, ignore_errors=True)
             self.addCleanup(server.stop)
             # Tokens that end soon, so that the page has to renew them.
-            provider.start("web", server.url() + "/ui/signed-in", id_token_seconds=12)
+            provider.start("web", server.url() + "/ui/signed-in", id_token_seconds=8)
             self.addCleanup(provider.stop)
             run = subprocess.run(["node", f"{SOURCE}/tests/e2e/web/sign_in.mjs", server.url(), provider.issuer], capture_output=True, text=True,
                                  timeout=120, check=False, env={**os.environ, "MUSTER_WEB": self.web})
             self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
 
-    def test_3_stories(self):
+    def stories(self, **more):
         status, token = self.server.call("POST", "/v1/tokens", {"user": "bob", "groups": [], "ttl": 600})
         self.assertEqual(status, 201, token)
-        run = subprocess.run(["node", f"{SOURCE}/tests/e2e/web/stories.mjs", self.server.url()], capture_output=True, text=True,
-                             timeout=500, check=False, env={**os.environ, "MUSTER_WEB": self.web, "BOBS_TOKEN": token["token"], "HOSTILE": HOSTILE[:60]})
+        run = subprocess.run(["node", f"{SOURCE}/tests/e2e/web/stories.mjs", self.server.url()], capture_output=True, text=True, timeout=500, check=False,
+                             env={**os.environ, "MUSTER_WEB": self.web, "BOBS_TOKEN": token["token"], "HOSTILE": HOSTILE[:60], "SCREENS": "", **more})
         self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
         print(run.stdout)
+
+    def test_3_stories(self):
+        # The pictures show the jobs as they were before the stories.
+        if screens := os.environ.get("SCREENS"):
+            self.stories(STORY="every view fits its window", SCREENS=screens)
+        self.stories()
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ import { useEffect, useMemo } from "preact/hooks";
 import { sentence, token } from "../api/client";
 import type { Event } from "../api/types";
 import { listen, liveState, paused } from "./feed";
+import { Pace } from "./pace";
 
 export interface Data<T> {
   value: T | undefined;
@@ -17,9 +18,6 @@ export interface Data<T> {
 export interface DataSource<T> extends Signal<Data<T>> {
   again: () => void;
 }
-
-// At most one part in so many of the time is spent on reading one thing again.
-const shareOfTime = 50;
 
 interface Options {
   /** Whether an event makes the data old; every event if absent. */
@@ -41,11 +39,9 @@ export function useData<T>(key: string, read: (stop: AbortSignal) => Promise<T>,
   }, [key]);
   useEffect(() => {
     const gap = options.gap ?? 1_000;
+    const pace = new Pace();
     let control: AbortController | null = null;
     let timer = 0;
-    let due = 0;
-    let last = 0;
-    let took = 0;
     let wanted = false;
     const run = async () => {
       if (control) {
@@ -55,12 +51,13 @@ export function useData<T>(key: string, read: (stop: AbortSignal) => Promise<T>,
       wanted = false;
       control = new AbortController();
       const mine = control;
-      last = Date.now();
+      clearTimeout(timer);
+      pace.begins(Date.now());
       source.value = { ...source.peek(), loading: true };
       try {
         const value = await read(mine.signal);
         if (mine.signal.aborted) return;
-        took = Date.now() - last;
+        pace.ended(Date.now());
         source.value = { value, error: "", loading: false, readAt: Date.now() };
       } catch (error) {
         if (mine.signal.aborted) return;
@@ -70,21 +67,20 @@ export function useData<T>(key: string, read: (stop: AbortSignal) => Promise<T>,
       }
       if (wanted && !mine.signal.aborted) soon();
     };
-    const soon = (after = gap) => {
-      // What takes the daemon long is asked for more seldom.
-      const at = last + Math.max(after, took * shareOfTime);
-      if (timer !== 0 && due <= at) return;
+    // `events` of them made it old; 0: something else did.
+    const soon = (after = gap, events = 0) => {
+      pace.changed(after, events, Date.now());
       clearTimeout(timer);
-      due = at;
       timer = window.setTimeout(() => {
         timer = 0;
         if (!paused.peek() && document.visibilityState === "visible") void run();
         else wanted = true;
-      }, Math.max(0, at - Date.now()));
+      }, Math.max(0, pace.due(Date.now()) - Date.now()));
     };
     source.again = () => void run();
     const unlisten = listen((events) => {
-      if (!options.on || events.some(options.on)) soon();
+      const own = options.on ? events.filter(options.on).length : events.length;
+      if (events.length === 0 || own > 0) soon(gap, own);
       else if (options.others !== undefined) soon(options.others);
     });
     // What came while the page was hidden or paused is read when it is looked at again.

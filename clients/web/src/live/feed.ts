@@ -10,6 +10,8 @@ export type LiveState = "live" | "connecting" | "stale" | "paused";
 /** How long a silent stream counts as live; a heartbeat comes every 15 s. */
 const quietMs = 40_000;
 const retryMs = [500, 1_000, 2_000, 5_000, 10_000];
+/** A page that nobody has looked at for so long follows nothing: most open pages are hidden ones. */
+const unseenMs = 60_000;
 
 export const paused = signal(false);
 /** When something was heard last; 0 before the first time. */
@@ -17,6 +19,7 @@ export const heardAt = signal(0);
 /** Why the feed is not read; "" if it is. */
 export const trouble = signal("");
 const connected = signal(false);
+const unseen = signal(false);
 
 export const liveState = computed<LiveState>(() => {
   if (paused.value) return "paused";
@@ -27,10 +30,12 @@ export const liveState = computed<LiveState>(() => {
 type Listener = (events: Event[]) => void;
 const listeners = new Set<Listener>();
 let lastSeen = "";
+// Whether events were left out, so that all views are to be read when the feed is there again.
+let leftOut = false;
 let attempt = 0;
 let stop: AbortController | null = null;
 
-/** Calls `listener` with each batch of events until the returned function is called. */
+/** Calls `listener` with each batch of events, and with an empty one after events that were left out, until the returned function is called. */
 export function listen(listener: Listener): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
@@ -70,7 +75,8 @@ async function read(body: ReadableStream<Uint8Array>, control: AbortController):
       const blocks = text.split("\n\n");
       text = blocks.pop() ?? "";
       const events = blocks.map(parseBlock).filter((one) => one !== null);
-      if (events.length > 0) for (const listener of listeners) listener(events);
+      if (events.length > 0 || leftOut) for (const listener of listeners) listener(leftOut ? [] : events);
+      leftOut = false;
     }
   } finally {
     clearTimeout(timer);
@@ -99,11 +105,29 @@ async function follow(control: AbortController): Promise<void> {
   }
 }
 
-/** Follows the feed while it is not paused; begins again with each new token. */
+// The page ends the feed when it has been hidden for a while. It does not ask for the events of that time, which may be many.
+function watchWhetherSeen(): void {
+  let timer = 0;
+  document.addEventListener("visibilitychange", () => {
+    clearTimeout(timer);
+    if (document.visibilityState === "visible") {
+      unseen.value = false;
+      return;
+    }
+    timer = window.setTimeout(() => {
+      lastSeen = "";
+      leftOut = true;
+      unseen.value = true;
+    }, unseenMs);
+  });
+}
+
+/** Follows the feed while it is not paused and somebody looks; begins again with each new token. */
 export function startFeed(): void {
+  watchWhetherSeen();
   effect(() => {
     void token.value;
-    const on = !paused.value;
+    const on = !paused.value && !unseen.value;
     stop?.abort();
     connected.value = false;
     if (!on) return;

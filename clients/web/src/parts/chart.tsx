@@ -118,7 +118,7 @@ export function Chart(props: ChartProps) {
       {asTable.value && (
         <SmallTable
           label={props.label}
-          head={["time", ...props.curves.map((curve) => curve.label)]}
+          head={["Time", ...props.curves.map((curve) => curve.label)]}
           rows={props.times
             .map((at, i) => [timeText(new Date(at * 1000), zone), ...props.curves.map((curve) => (curve.values[i] == null ? "–" : props.text(curve.values[i]!)))])
             .filter((_, i) => i % every === 0)}

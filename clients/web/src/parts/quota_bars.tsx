@@ -40,6 +40,9 @@ function Borrows(props: { quota: Quota; all: readonly Quota[]; holders: readonly
   const since = borrowsSince(props.holders, quota.clusterQueue, quota);
   const lenders = lendersOf(props.all, quota.flavor, quota.resource).filter((one) => one.queue !== quota.clusterQueue);
   const jobs = props.holders.filter((job) => job.clusterQueue === quota.clusterQueue && heldBy(job, quota.flavor, quota.resource) > 0);
+  const borrowed = barOf(quota).borrowed.value;
+  // What is lent counts only where it could not be had from elsewhere in the cohort.
+  const missed = lenders.reduce((sum, one) => sum + one.lent.value, 0);
   const users = [...new Set(jobs.map((job) => job.user))];
   return (
     <p class="note">
@@ -55,7 +58,7 @@ function Borrows(props: { quota: Quota; all: readonly Quota[]; holders: readonly
         `. Lent by ${lenders
           .slice(0, 3)
           .map((one) => `${one.queue} (${one.lent.text})`)
-          .join(", ")}${lenders.length > 3 ? ` and ${lenders.length - 3} more` : ""}`}
+          .join(", ")}${lenders.length > 3 ? ` and ${lenders.length - 3} more` : ""}${missed < borrowed ? "; nobody misses the rest" : ""}`}
       .
     </p>
   );

@@ -95,7 +95,7 @@ function Audit() {
               ) : (
                 <SmallTable
                   label="The audit trail, the newest first"
-                  head={["number", "when", "who", "verb", "object", "result", "detail", "known by", "from"]}
+                  head={["Number", "When", "Who", "Verb", "Object", "Result", "Detail", "Known by", "From"]}
                   rows={rows.map((one) => [
                     <span class="num">{one.id}</span>,
                     <Time at={one.time} />,

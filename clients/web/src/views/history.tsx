@@ -50,7 +50,7 @@ function Curves(props: { rows: readonly Accounted[]; resource: string; window: W
   const table = (label: string, list: typeof made.users, name: (one: string) => string) => (
     <SmallTable
       label={label}
-      head={[label.toLowerCase(), "jobs", "failed", "wait p50", "wait p95", `${resource} hours`]}
+      head={[label, "Jobs", "Failed", "Wait p50", "Wait p95", `${resource} hours`]}
       rows={list
         .slice(0, 50)
         .map((one) => [

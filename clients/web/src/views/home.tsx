@@ -4,6 +4,7 @@ import { Link } from "../app/router";
 import { call } from "../api/client";
 import { may, me } from "../api/rights";
 import { useData } from "../live/data";
+import { briefly } from "../model/messages";
 import { adviceOf, changesSince, countsText, type Change, type Mine } from "../model/home";
 import { Command, shellWord } from "../parts/command";
 import { Sentence, SmallTable } from "../parts/sentence";
@@ -141,8 +142,8 @@ function Mines(props: { user: string }) {
             ) : (
               <SmallTable
                 label="My open jobs"
-                head={["job", "state", "for", "why"]}
-                rows={open.slice(0, shownFirst).map((job) => [<JobName job={job} />, <State state={job.state} />, <Duration from={job.startTime ?? job.submitTime} />, job.message || job.reason])}
+                head={["Job", "State", "For", "Why"]}
+                rows={open.slice(0, shownFirst).map((job) => [<JobName job={job} />, <State state={job.state} />, <Duration from={job.startTime ?? job.submitTime} />, briefly(job.message) || job.reason])}
               />
             )}
             {open.length > shownFirst && (
@@ -155,7 +156,7 @@ function Mines(props: { user: string }) {
             {changes.length > 0 && (
               <SmallTable
                 label="Changes since yesterday"
-                head={["when", "job", "what"]}
+                head={["When", "Job", "What"]}
                 rows={changes.slice(0, changed.value).map((one) => [
                   <Time at={one.at} />,
                   <JobName job={one.job} />,

@@ -113,15 +113,19 @@ function Events(props: { events: readonly Event[]; member: readonly MemberEvent[
 }
 
 const commands = (job: JobView): ReadonlyArray<readonly [string, string]> => [
-  ["why it waits", `muster explain ${job.id}`],
+  [waits(job) ? "why it waits" : "why", `muster explain ${job.id}`],
   ["all about it", `muster describe job ${job.id}`],
   ["its output", `muster logs ${job.id}`],
   ["its manifest", `muster get job ${job.id} -o yaml`],
-  ["hold", `muster hold ${job.id}`],
-  ["release", `muster release ${job.id}`],
-  ["requeue", `muster requeue ${job.id}`],
-  ["cancel", `muster delete job ${job.id}`],
+  ...steering.filter(([verb]) => fits(verb, job.state)).map(([verb, words]) => [verb, `muster ${words} ${job.id}`] as const),
 ];
+const steering: ReadonlyArray<readonly [Verb, string]> = [
+  ["hold", "hold"],
+  ["release", "release"],
+  ["requeue", "requeue"],
+  ["cancel", "delete job"],
+];
+const waits = (job: JobView) => job.state === "Pending" || job.state === "Held";
 
 function Whole(props: { job: JobView; id: string }) {
   const { job } = props;

@@ -8,6 +8,7 @@ import type { Job, Queries } from "../api/types";
 import { useKeys } from "../app/keys";
 import { go, Link, query, setQuery } from "../app/router";
 import { useData } from "../live/data";
+import { briefly } from "../model/messages";
 import { Command, shellWord } from "../parts/command";
 import { Dialog } from "../parts/dialog";
 import { Check, Choice, Field, Form } from "../parts/form";
@@ -38,14 +39,14 @@ function gpus(job: Job): string {
 const columns: readonly JobColumn[] = [
   { id: "id", title: "Number", width: 9, fields: [], sorts: true, right: true, cell: (job) => <Link to={`/jobs/${job.id}`}>{job.id}</Link> },
   { id: "name", title: "Name", width: 18, fields: ["name", "displayName"], sorts: true, cell: (job) => <span title={job.name}>{job.displayName || job.name}</span> },
-  { id: "namespace", title: "Namespace", width: 13, fields: [], sorts: true, cell: (job) => job.namespace },
-  { id: "user", title: "User", width: 11, fields: [], sorts: true, cell: (job) => job.user },
-  { id: "queue", title: "Queue", width: 13, fields: ["queue"], sorts: true, cell: (job) => job.queue },
+  { id: "namespace", title: "Namespace", width: 11, fields: [], sorts: true, cell: (job) => job.namespace },
+  { id: "user", title: "User", width: 9, fields: [], sorts: true, cell: (job) => job.user },
+  { id: "queue", title: "Queue", width: 11, fields: ["queue"], sorts: true, cell: (job) => job.queue },
   { id: "clusterQueue", title: "ClusterQueue", width: 15, fields: ["clusterQueue"], sorts: true, cell: (job) => job.clusterQueue },
   { id: "kind", title: "Kind", width: 12, fields: [], sorts: true, cell: (job) => job.kind },
   { id: "state", title: "State", width: 14, fields: ["state", "stopping"], sorts: true, cell: (job) => <State state={job.state} stopping={job.stopping} /> },
-  { id: "reason", title: "Why", width: 26, fields: ["reason", "message"], sorts: true, cell: (job) => <span title={job.message}>{job.message || job.reason}</span> },
-  { id: "cluster", title: "Member", width: 11, fields: ["cluster"], sorts: true, cell: (job) => job.cluster },
+  { id: "reason", title: "Why", width: 36, fields: ["reason", "message"], sorts: true, cell: (job) => <span title={job.message}>{briefly(job.message) || job.reason}</span> },
+  { id: "cluster", title: "Member", width: 10, fields: ["cluster"], sorts: true, cell: (job) => job.cluster },
   { id: "priority", title: "Priority", width: 9, fields: ["priority"], sorts: true, right: true, cell: (job) => <span class="num">{job.priority}</span> },
   { id: "cpu", title: "CPU", width: 10, fields: ["podSets"], cell: (job) => asked(job, "cpu") },
   { id: "gpu", title: "GPU", width: 8, fields: ["podSets"], cell: gpus },
@@ -190,7 +191,7 @@ function Filters() {
         <input
           id="job-search"
           type="search"
-          placeholder="number, name, uid, pod, array task"
+          placeholder="number, name, uid, pod or task"
           value={text.value}
           spellcheck={false}
           onInput={(event) => typed(event.currentTarget.value)}

@@ -25,7 +25,7 @@ function Me() {
                 ["known by", `${one.method} (${one.credential || one.source})`],
                 ["groups", one.groups.join(", ") || "none"],
                 one.expires ? ["until", <Time at={one.expires} />] : null,
-                ["the daemon takes", (one.accepts ?? []).join("; ")],
+                ["sign in with", (one.accepts ?? []).join("; ")],
                 ["command", <Command text="muster whoami" />],
               ]}
             />

@@ -215,7 +215,7 @@ function Member({ params }: ViewProps) {
               {machines && (
                 <SmallTable
                   label="Machines by what is free on them"
-                  head={["resource", "most on one machine", "machines with at least that much free"]}
+                  head={["Resource", "Most on one machine", "Machines with at least that much free"]}
                   rows={Object.entries(machines.freeSlots ?? {}).map(([resource, slots]) => [
                     resource,
                     readable(machines.largestFree?.[resource], resource),
@@ -230,7 +230,7 @@ function Member({ params }: ViewProps) {
                   <h2>Left alone there</h2>
                   <SmallTable
                     label="Objects that are left alone"
-                    head={["object", "why", "since"]}
+                    head={["Object", "Why", "Since"]}
                     rows={left.map((one) => [`${one.kind} ${one.namespace}/${one.name}`, one.why, <Time at={one.firstSeen} />])}
                   />
                 </>
@@ -241,7 +241,7 @@ function Member({ params }: ViewProps) {
               ) : (
                 <SmallTable
                   label="Jobs of this member"
-                  head={["job", "user", "queue", "state", "runs for"]}
+                  head={["Job", "User", "Queue", "State", "Runs for"]}
                   rows={jobs
                     .slice(0, shownAtMost)
                     .map((job) => [

@@ -44,7 +44,7 @@ function Placements() {
               </Sentence>
               <SmallTable
                 label="Placements"
-                head={["placement", "members", "state", "failed", "drifted", "differ"]}
+                head={["Placement", "Members", "State", "Failed", "Drifted", "Differ"]}
                 rows={[...troubled, ...all.filter((one) => !troubled.includes(one))].map((one) => {
                   const trouble = troubleOf(one);
                   return [
@@ -84,7 +84,7 @@ function Failures(props: { objects: readonly PlacedResource[] }) {
       <h3>Failed</h3>
       <SmallTable
         label="Failed"
-        head={["object", "since", "condition", "why"]}
+        head={["Object", "Since", "Condition", "Why"]}
         rows={props.objects.map((one) => [
           objectName(one),
           <Time at={one.condition?.lastTransitionTime} />,
@@ -109,7 +109,7 @@ function Differences(props: { title: string; objects: readonly PlacedResource[];
       <h3>{props.title}</h3>
       <SmallTable
         label={props.title}
-        head={["object", "since", "path", "on the member", "in the manifest"]}
+        head={["Object", "Since", "Path", "On the member", "In the manifest"]}
         rows={props.objects.flatMap((one) => {
           const paths = props.of(one) ?? [];
           const shown: Array<Partial<PlacedDifference>> = paths.length > 0 ? paths : [{}];
@@ -174,7 +174,7 @@ function PlacementPage({ params }: ViewProps) {
                     <ConditionList conditions={conditionsInOrder(status.conditions)} />
                   </section>
                 ))}
-              <h2>All in all</h2>
+              <h2>On all of them</h2>
               <ConditionList conditions={conditionsInOrder(one.status?.conditions)} />
               {not.length > 0 && (
                 <>

@@ -5,6 +5,7 @@ import { call } from "../api/client";
 import { may } from "../api/rights";
 import type { Quota } from "../api/types";
 import { useData } from "../live/data";
+import { briefly } from "../model/messages";
 import { readable } from "../model/quantity";
 import { borrowingSince, heldBy, type ClusterQueue, type Holder } from "../model/queues";
 import { Command, shellWord } from "../parts/command";
@@ -48,14 +49,14 @@ function Order(props: { queue: string }) {
             {items.length > 0 && (
               <SmallTable
                 label="Jobs that wait, in order"
-                head={["position", "job", "user", "priority", "waits", "why"]}
+                head={["Position", "Job", "User", "Priority", "Waits", "Why"]}
                 rows={items.map((job) => [
                   <span class="num">{job.position}</span>,
                   <JobLink job={job} />,
                   job.user,
                   <span class="num">{job.priority}</span>,
                   <Duration from={job.submitTime} />,
-                  job.message || job.reason,
+                  briefly(job.message) || job.reason,
                 ])}
               />
             )}
@@ -139,7 +140,7 @@ function Jobs(props: { title: string; none: string; jobs: readonly Mention[] }) 
   );
 }
 
-function Limit(props: { label: string; value: Signal<string>; on: Signal<boolean>; touched: () => void }) {
+function Limit(props: { label: string; amount: string; value: Signal<string>; on: Signal<boolean>; touched: () => void }) {
   return (
     <div class="row">
       <Check
@@ -152,7 +153,7 @@ function Limit(props: { label: string; value: Signal<string>; on: Signal<boolean
       />
       {props.on.value && (
         <Field
-          label={`${props.label}: amount`}
+          label={props.amount}
           value={props.value.value}
           required
           set={(text) => {
@@ -199,14 +200,14 @@ function Edit(props: { quota: Quota; close: () => void; saved: () => void }) {
           label="Nominal quota"
           value={nominal.value}
           required
-          hint={`now ${quota.nominal}; ${quota.used} used`}
+          hint={`now ${quota.nominal}; ${readable(quota.used, resource)} used`}
           set={(text) => {
             nominal.value = text;
             touched();
           }}
         />
-        <Limit label="Limit what it may borrow" value={borrowing} on={limitsBorrowing} touched={touched} />
-        <Limit label="Limit what it lends" value={lending} on={limitsLending} touched={touched} />
+        <Limit label="Limit what it may borrow" amount="It may borrow at most" value={borrowing} on={limitsBorrowing} touched={touched} />
+        <Limit label="Limit what it lends" amount="It lends at most" value={lending} on={limitsLending} touched={touched} />
         {seen !== null && (
           <div class="answer" role="status">
             <Jobs title={`It would admit ${seen.wouldAdmit.length}`} none="It would admit no job." jobs={seen.wouldAdmit} />
@@ -258,16 +259,16 @@ function Quotas(props: { page: QueuePage; again: () => void; name: string }) {
       <Borrows page={props.page} />
       <SmallTable
         label="Quotas"
-        head={["flavor", "resource", "nominal", "may borrow", "lends at most", "used", "borrowed", "available", ...(mayEdit ? ["edit"] : [])]}
+        head={["Flavor", "Resource", "Nominal", "May borrow", "Lends at most", "Used", "Borrowed", "Available", ...(mayEdit ? ["Edit"] : [])]}
         rows={props.page.quotas.map((quota) => [
           quota.flavor,
           quota.resource,
-          quota.nominal,
-          quota.borrowingLimit ?? "no limit",
-          quota.lendingLimit ?? "no limit",
-          quota.used,
-          quota.borrowed,
-          quota.available,
+          readable(quota.nominal, quota.resource),
+          quota.borrowingLimit === null ? "no limit" : readable(quota.borrowingLimit, quota.resource),
+          quota.lendingLimit === null ? "no limit" : readable(quota.lendingLimit, quota.resource),
+          readable(quota.used, quota.resource),
+          readable(quota.borrowed, quota.resource),
+          readable(quota.available, quota.resource),
           ...(mayEdit
             ? [
                 <button type="button" aria-label={`Edit ${quota.resource} of ${quota.flavor}`} onClick={() => (edited.value = quota)}>
@@ -323,7 +324,7 @@ function Queue({ params }: ViewProps) {
               ) : (
                 <SmallTable
                   label="Jobs that hold quota"
-                  head={["job", "user", "state", "member", "admitted", "holds"]}
+                  head={["Job", "User", "State", "Member", "Admitted", "Holds"]}
                   rows={page.holders.slice(0, 200).map((job) => [
                     <JobLink job={job} />,
                     job.user,

@@ -104,6 +104,7 @@ function Tree() {
         const shown = found.slice(0, shownAtMost);
         const borrowers = [...new Set(world.quotas.filter((quota) => quota.borrowed !== "0").map((quota) => quota.clusterQueue))];
         const waiting = world.queues.reduce((sum, queue) => sum + (queue.status?.pendingWorkloads ?? 0), 0);
+        const waited = world.queues.filter((queue) => (queue.status?.pendingWorkloads ?? 0) > 0).length;
         const cohorts = search === "" ? world.cohorts : world.cohorts.filter((one) => shown.some((queue) => (queue.spec?.cohort ?? "") === one.metadata.name));
         if (world.queues.length === 0) {
           return (
@@ -118,7 +119,7 @@ function Tree() {
         return (
           <>
             <Sentence tone={borrowers.length > 0 ? "wait" : "good"}>
-              {waiting} {waiting === 1 ? "job waits" : "jobs wait"} in {world.queues.length} {world.queues.length === 1 ? "queue" : "queues"}.{" "}
+              {waiting} {waiting === 1 ? "job waits" : "jobs wait"} in {waited} of {world.queues.length} {world.queues.length === 1 ? "queue" : "queues"}.{" "}
               {borrowers.length === 0 ? "None borrows." : `${borrowers.slice(0, 5).join(", ")}${borrowers.length > 5 ? ` and ${borrowers.length - 5} more` : ""} ${borrowers.length === 1 ? "borrows" : "borrow"}.`}
             </Sentence>
             <div class="row">
@@ -161,7 +162,7 @@ function Locals() {
         ) : (
           <SmallTable
             label="Local queues"
-            head={["queue", "ClusterQueue", "wait", "admitted", "in use"]}
+            head={["Queue", "ClusterQueue", "Wait", "Admitted", "In use"]}
             rows={queues.map((queue) => [
               <Link to={`/jobs?namespace=${encodeURIComponent(queue.metadata.namespace ?? "")}&queue=${encodeURIComponent(queue.metadata.name)}`}>
                 {queue.metadata.namespace}/{queue.metadata.name}

@@ -132,7 +132,7 @@ function Outcome(props: { result: Result }) {
       <Chart label={`${resource} held`} times={curves.times} curves={curves.curves} text={(value) => amountText(value, resource)} steps />
       <SmallTable
         label="Both runs"
-        head={["figure", "as it is", "with the change"]}
+        head={["Figure", "As it is", "With the change"]}
         rows={[
           ["wait, on average", wait(before), wait(after)],
           ...rows.map(([label, of]) => [label, of(asIs), of(changed)]),

@@ -155,13 +155,17 @@ export function Logs(props: { id: string; pods: readonly Pod[]; running: boolean
       if (timer !== 0) return;
       timer = window.setTimeout(() => {
         timer = 0;
+        // What comes late from one pod is put between the lines of the others.
+        const first = waiting.map((one) => one.at).filter((at) => at !== "").reduce((least, at) => (least === "" || at < least ? at : least), "");
+        let from = lines.value.length;
+        while (first !== "" && from > 0 && lines.value[from - 1]!.at > first) --from;
         const came = new Map<string, Line[]>();
-        for (const one of waiting) {
-          const lines = came.get(one.pod);
-          if (lines) lines.push(one);
+        for (const one of [...lines.value.slice(from), ...waiting]) {
+          const ofPod = came.get(one.pod);
+          if (ofPod) ofPod.push(one);
           else came.set(one.pod, [one]);
         }
-        show([...lines.value, ...inOrder([...came.values()])]);
+        show([...lines.value.slice(0, from), ...inOrder([...came.values()])]);
         waiting = [];
       }, 100);
     };

@@ -43,6 +43,12 @@ function startOf(why: Explanation): ComponentChildren {
   );
 }
 
+// What a job holds itself is not counted against it.
+function WithoutIt(props: { why: Explanation }) {
+  const holds = props.why.state === "Admitted" || props.why.state === "Running";
+  return holds ? <p class="faint">Without what this job holds itself.</p> : null;
+}
+
 function Flavors(props: { why: Explanation }) {
   if (props.why.flavors.length === 0) return null;
   // What is missing first, then what the job holds or would get.
@@ -51,6 +57,7 @@ function Flavors(props: { why: Explanation }) {
   return (
     <>
       <h2>Quota, by flavor</h2>
+      <WithoutIt why={props.why} />
       <SmallTable
         label="Quota by flavor"
         head={["Pod set", "Flavor", "Resource", "Asked", "Available", "Missing", "Used", "Nominal", "What it means"]}
@@ -75,6 +82,7 @@ function Members(props: { why: Explanation }) {
   return (
     <>
       <h2>Members</h2>
+      <WithoutIt why={props.why} />
       <SmallTable
         label="Members"
         head={["Member", "Could hold it", "Fits now", "Turned away by", "What it means"]}
