@@ -123,7 +123,8 @@ Outcome<HttpResponse> ApiClient::SendToAny(HttpRequest request, std::int64_t dea
   if (several && request.repeatable) request.begin_within_ms = limits::kServerBeginsMs;
   bool began = false;
   const BodySink noting = [&](std::string_view part) {
-    began = began || !part.empty();
+    // Who was told where the answer begins asks for the rest of it.
+    began = began || !part.empty() || request.began != nullptr;
     return (*sink)(part);
   };
   if (several && sink != nullptr) {
@@ -181,6 +182,7 @@ HttpRequest ApiClient::Prepare(const Call& call, const std::string& token) const
   if (!call.idempotency_key.empty())
     out.headers.emplace_back("Idempotency-Key", call.idempotency_key);
   out.repeatable = call.method != "POST" || !call.idempotency_key.empty();
+  out.began = call.began;
   return out;
 }
 
@@ -228,9 +230,10 @@ Outcome<std::string> ApiClient::GetText(const std::string& target) {
 // A non-2xx answer has not reached the sink: HttpClient hands over 2xx bodies only, so FailureOf
 // still finds the body.
 Outcome<HttpResponse> ApiClient::Stream(const std::string& target, std::int64_t deadline_ms,
-                                        const BodySink& sink) {
+                                        const BodySink& sink, AnswerHead began) {
   Call call{"GET", target};
   call.deadline_ms = deadline_ms;
+  call.began = std::move(began);
   Outcome<HttpResponse> answer = SendWithRetries(call, &sink);
   if (!answer.ok()) return answer;
   if (answer->status < 200 || answer->status >= 300) return FailureOf(*answer);

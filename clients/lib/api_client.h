@@ -25,6 +25,7 @@ struct Call {
   std::string idempotency_key = {};  // makes a POST safe to repeat
   std::int64_t deadline_ms = 0;      // NowMs() scale; 0: the default of kCallMs
   std::string content_type = {};     // of the body; "": JSON
+  AnswerHead began = {};             // of an answer that goes to a sink; may be null
 };
 
 /// The calls of one command to one installation, which may have several servers (rule L11).
@@ -46,9 +47,9 @@ class ApiClient {
   Outcome<json::value> Send(const Call& call);
   /// GET whose body goes to `sink` as it arrives; no deadline unless given. A request that the
   /// server refuses because it is overloaded or not ready is sent again as in Send; `sink` gets
-  /// nothing of such a refusal.
+  /// nothing of such a refusal. `began` is told the headers of the answer before its body comes.
   Outcome<HttpResponse> Stream(const std::string& target, std::int64_t deadline_ms,
-                               const BodySink& sink);
+                               const BodySink& sink, AnswerHead began = {});
   /// GET of plain text.
   Outcome<std::string> GetText(const std::string& target);
   /// Every item of a paged list, page after page.

@@ -283,7 +283,9 @@ Outcome<HttpResponse> HttpClient::SendOnce(const HttpRequest& request, std::int6
   response.retry_after_s = SecondsOf(Text(parser.get()[http::field::retry_after]));
   response.location = Text(parser.get()[http::field::location]);
   response.leader = Text(parser.get()["Muster-Leader"]);
+  response.log_offset = Text(parser.get()["Muster-Log-Offset"]);
   const bool to_sink = sink != nullptr && response.status >= 200 && response.status < 300;
+  if (to_sink && request.began) request.began(response);
   if (to_sink && !(*sink)({})) return response;
   std::vector<char> chunk(to_sink ? kChunk : 16 << 10);
   if (to_sink) connection->buffer.reserve(chunk.size());
