@@ -6,10 +6,12 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "clients/lib/away_servers.h"
 #include "clients/lib/http_client.h"
 #include "clients/lib/outcome.h"
 #include "clients/lib/settings.h"
@@ -60,10 +62,19 @@ class ApiClient {
   /// Sends `call`, and again while the server asks for a retry. With a `sink`, the body of a 2xx
   /// answer goes there, and there is no deadline but the call's own.
   Outcome<HttpResponse> SendWithRetries(const Call& call, const BodySink* sink = nullptr);
+  /// How a request ended that was sent to one server of the list, and to others.
+  struct ListAnswer {
+    Outcome<HttpResponse> answer;
+    /// Nobody leads at present, as a server says, or the leader that it names is away: the request
+    /// was not carried out, and will be when another server leads.
+    bool leaderless = false;
+  };
   /// Sends to the present server, and to others of the list if that one is away, does not lead or
   /// names the leader.
-  Outcome<HttpResponse> SendToAny(HttpRequest request, std::int64_t deadline_ms,
-                                  const BodySink* sink);
+  ListAnswer SendToAny(HttpRequest request, std::int64_t deadline_ms, const BodySink* sink);
+  /// Asks the present server whether it is there, unless it has answered lately. The failure if
+  /// not; the request has not been sent then.
+  std::optional<Failure> Absence(std::int64_t within_ms, std::int64_t deadline_ms);
   HttpClient& http();
   /// Another server is asked from now on.
   void Ask(std::size_t server);
@@ -73,7 +84,9 @@ class ApiClient {
 
   Settings settings_;
   std::vector<Endpoint> servers_;
+  AwayServers away_;
   std::size_t at_ = 0;                // in servers_: the one that is asked
+  std::int64_t answered_ms_ = 0;      // NowMs() when it answered last; 0: not yet
   std::unique_ptr<HttpClient> http_;  // to it; null: not made yet
   Credential shown_;                  // whose certificate connections show
 };

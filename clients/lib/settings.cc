@@ -179,6 +179,7 @@ Result<Settings> LoadSettings(const SettingFlags& flags, const EnvLookup& env,
     if (!servers.ok()) return servers.error();
     out.server = servers->front();
     out.more_servers.assign(servers->begin() + 1, servers->end());
+    out.away_file = AwayFile(LoginFile(env));
   }
   TakeGrpcAddress(FirstOf("", env("MUSTER_GRPC"), file->grpc, DefaultGrpc(out.server)), &out);
   if (const Status taken = TakeTls(flags, env, *file, &out); !taken.ok()) return taken.error();

@@ -22,6 +22,8 @@ struct Settings {
   Endpoint server;
   /// Further servers of the same installation, in the order in which they are tried.
   std::vector<Endpoint> more_servers;
+  /// Where commands remember which of several servers do not answer (away_servers.h); "": nowhere.
+  std::string away_file;
   /// HOST:PORT or unix:PATH of the gRPC API, from MUSTER_GRPC or `grpc:`; else the socket beside
   /// that of the server, else port 8687 of 127.0.0.1, or of the server's host if that is asked by
   /// https.
