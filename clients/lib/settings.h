@@ -29,6 +29,13 @@ struct Settings {
   /// https.
   std::string grpc;
   bool grpc_tls = false;
+  /// Further ones, of the same installation: both may list several addresses, separated by commas,
+  /// and the default has one for each server.
+  struct GrpcAddress {
+    std::string address;
+    bool tls = false;
+  };
+  std::vector<GrpcAddress> more_grpc;
   TlsSettings tls;
   std::string token;                         // sent as a bearer token if not empty
   std::shared_ptr<CredentialSource> source;  // gives the token instead; may be null

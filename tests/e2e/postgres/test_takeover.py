@@ -190,6 +190,19 @@ class Takeover(unittest.TestCase):
         with open(away, encoding="utf-8") as file:
             self.assertNotIn(leader.url(), file.read())
 
+    def test_grpc_goes_to_the_leader_and_waits_for_the_next_one(self):
+        leader, standby = self.pair()
+        both = {"MUSTER_GRPC": f"127.0.0.1:{standby.grpc_port},127.0.0.1:{leader.grpc_port}"}
+        quota = ["muster", "quota", "set", "main", "standard", "cpu", "--nominal"]
+        self.assertIn(" 31 ", leader.run(*quota, "31", env=both))
+        alone = standby.run(*quota, "30", check=False)
+        self.assertEqual(alone.returncode, 1, alone)
+        self.assertIn(leader.url(), alone.stderr)
+        os.kill(leader.process.pid, signal.SIGSTOP)
+        both = {"MUSTER_GRPC": f"127.0.0.1:{leader.grpc_port},127.0.0.1:{standby.grpc_port}"}
+        self.assertIn(" 29 ", standby.run(*quota, "29", env=both))
+        os.kill(leader.process.pid, signal.SIGCONT)
+
     def test_followers_of_events_miss_nothing_and_see_nothing_twice(self):
         leader, standby = self.pair()
         servers = self.env(leader, standby)
