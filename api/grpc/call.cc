@@ -2,6 +2,7 @@
 // takes the number over.
 #include "api/grpc/call.h"
 
+#include <algorithm>
 #include <iterator>
 #include <string>
 #include <utility>
@@ -9,6 +10,7 @@
 
 #include "api/auth/request_id.h"
 #include "api/grpc/convert.h"
+#include "schedd/base/lease.h"
 #include "schedd/base/limits.h"
 
 namespace muster::api {
@@ -64,9 +66,19 @@ Result<SenderTexts> SenderOf(const grpc::CallbackServerContext& context) {
   return out;
 }
 
+// The address of the daemon that leads, as the header Muster-Leader of REST has it; "none" if no
+// other one is known to lead. gRPC ends the program over metadata with other characters.
+std::string LeaderText(const LeaseBoard& lease) {
+  if (!lease.OtherLeads()) return "none";
+  const std::string address = lease.standing().row.address;
+  const bool fits =
+      std::all_of(address.begin(), address.end(), [](char c) { return c > ' ' && c < 0x7f; });
+  return address.empty() || !fits ? "none" : address;
+}
+
 }  // namespace
 
-Result<auth::Principal> Callers::Find(const grpc::CallbackServerContext& context) const {
+Result<auth::Principal> Callers::Find(grpc::CallbackServerContext& context) const {
   Result<SenderTexts> sender = SenderOf(context);
   if (!sender.ok()) return sender.error();
   const net::PeerPtr peer = peers_.Of(context.peer());
@@ -88,12 +100,15 @@ Result<auth::Principal> Callers::Find(const grpc::CallbackServerContext& context
   }
   if (const Status rate = service_.TakeRate(*who); !rate.ok()) return rate.error();
   const Status ready = service_.Ready();
-  if (!ready.ok()) return ready.error();
+  if (!ready.ok()) {
+    if (service_.lease() != nullptr)
+      context.AddTrailingMetadata("muster-leader", LeaderText(*service_.lease()));
+    return ready.error();
+  }
   return who;
 }
 
-Result<auth::Principal> CallerOf(const grpc::CallbackServerContext& context,
-                                 const Callers& callers) {
+Result<auth::Principal> CallerOf(grpc::CallbackServerContext& context, const Callers& callers) {
   return callers.Find(context);
 }
 

@@ -24,10 +24,12 @@ class Callers {
   /// The caller: what the metadata `authorization`, `x-muster-user`, `impersonate-user` and
   /// `impersonate-group` say, and what is known of the connection (rules U11, U13).
   /// kUnauthenticated without an identity; kResourceExhausted if it sends too many requests (rule
-  /// U74); kUnavailable until the daemon has recovered and leads.
+  /// U74); kUnavailable until the daemon has recovered and leads. Then the trailing metadata
+  /// `muster-leader` has the address of the leader's REST API, or "none": nothing was carried out,
+  /// and a client that knows other servers asks them.
   /// Every method of muster.v1 begins with this call, the one place that asks whether the daemon is
   /// ready.
-  Result<auth::Principal> Find(const grpc::CallbackServerContext& context) const;
+  Result<auth::Principal> Find(grpc::CallbackServerContext& context) const;
   /// For open streams: whether the caller's credential is still good.
   const auth::Authenticator& authenticator() const { return authenticator_; }
 
@@ -37,8 +39,7 @@ class Callers {
   const front::PeerRegistry& peers_;
 };
 /// The same as callers.Find(context).
-Result<auth::Principal> CallerOf(const grpc::CallbackServerContext& context,
-                                 const Callers& callers);
+Result<auth::Principal> CallerOf(grpc::CallbackServerContext& context, const Callers& callers);
 
 /// The status of an error: its code and sentence. Wrong fields go into the trailing metadata
 /// `muster-problem-bin` (a muster.v1.Problem), a retry hint into `retry-after-ms`. Call it before

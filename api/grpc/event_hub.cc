@@ -88,7 +88,7 @@ void EventHub::AlsoTick(std::weak_ptr<TickedStream> stream) {
   StartTicking();
 }
 
-// A server without streams has no thread for them.
+// From the first stream on; the health of the server is one.
 void EventHub::StartTicking() {
   if (ticker_.joinable()) return;
   ticker_ = std::jthread([this](std::stop_token stop) {

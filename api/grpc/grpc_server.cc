@@ -1,7 +1,7 @@
 // Starts and stops gRPC behind the front (api/grpc/front). gRPC itself has no port: the front
 // accepts, bounds what a connection may do, and hands gRPC one end of a socket pair per connection.
 //
-// Start order: gRPC's server, then the front, then the health status "serving". Stop order: the
+// Start order: gRPC's server, its health (lead_health.h), then the front. Stop order: the
 // front stops accepting, health says "not serving", event watches end (they would never end by
 // themselves), gRPC finishes the calls in flight, and the front closes what is left.
 #include "api/grpc/grpc_server.h"
@@ -19,6 +19,7 @@
 #include "api/grpc/cluster_service.h"
 #include "api/grpc/event_hub.h"
 #include "api/grpc/job_service.h"
+#include "api/grpc/lead_health.h"
 #include "api/grpc/queue_service.h"
 #include "api/grpc/quota_service.h"
 #include "api/net/listen_address.h"
@@ -29,8 +30,6 @@
 namespace muster::api {
 namespace {
 
-constexpr const char* kServices[] = {"muster.v1.JobService", "muster.v1.QueueService",
-                                     "muster.v1.ClusterService", "muster.v1.QuotaAdminService"};
 // Open calls of one connection. The front bounds what gRPC 1.51 cannot.
 constexpr int kStreamsPerConnection = 256;
 // All of gRPC's buffers together.
@@ -66,6 +65,7 @@ void SetLimits(grpc::ServerBuilder* builder) {
 struct GrpcServer::Impl {
   Impl(SchedulerService& service, const auth::Authenticator& authenticator, GrpcOptions chosen)
       : options(std::move(chosen)),
+        scheduler(service),
         callers(service, authenticator, peers),
         events(service, authenticator, options.streams),
         jobs(service, callers, events),
@@ -74,6 +74,7 @@ struct GrpcServer::Impl {
         quotas(service, callers) {}
 
   const GrpcOptions options;
+  SchedulerService& scheduler;
   front::PeerRegistry peers;
   Callers callers;
   EventHub events;
@@ -82,6 +83,7 @@ struct GrpcServer::Impl {
   ClusterServiceImpl clusters;
   QuotaAdminServiceImpl quotas;
   std::unique_ptr<grpc::Server> server;  // has no port of its own
+  std::shared_ptr<LeadHealth> health;
   std::unique_ptr<front::Front> front;
 };
 
@@ -110,6 +112,9 @@ Status GrpcServer::Start() {
   builder.RegisterService(&impl_->quotas);
   impl_->server = builder.BuildAndStart();
   if (impl_->server == nullptr) return Unavailable("gRPC cannot start");
+  impl_->health =
+      std::make_shared<LeadHealth>(impl_->scheduler, *impl_->server->GetHealthCheckService());
+  impl_->events.AlsoTick(impl_->health);
   // Calls cannot wait for a name service, so their connections do.
   front::FrontOptions front = options.front;
   if (!front.prepare) {
@@ -127,16 +132,16 @@ Status GrpcServer::Start() {
     Stop();
     return Unavailable("gRPC " + started.error().detail);
   }
-  grpc::HealthCheckServiceInterface* health = impl_->server->GetHealthCheckService();
-  for (const char* name : kServices) health->SetServingStatus(name, true);
   return Done{};
 }
 
 void GrpcServer::Stop() {
   if (impl_->server == nullptr) return;
   if (impl_->front != nullptr) impl_->front->StopAccepting();
-  impl_->server->GetHealthCheckService()->SetServingStatus(false);
   impl_->events.Close();
+  // Nothing ticks any more.
+  impl_->health.reset();
+  impl_->server->GetHealthCheckService()->SetServingStatus(false);
   impl_->server->Shutdown(gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
                                        gpr_time_from_seconds(kStopGraceSeconds, GPR_TIMESPAN)));
   impl_->server->Wait();

@@ -1,9 +1,10 @@
 // Handlers whose answers may stay open: logs and events. A stream takes a slot (stream_slots.h)
 // before it starts and holds it until it ends; without a slot the answer is 429.
 //
-// A log has four forms: a tail (ReadTail) is one answer; a whole log is read from the member in
-// pieces while it leaves (WholeLog); a followed log is given to a LogFollower after its first piece
-// (FollowLog); and a followed log of a job that has not started begins empty and waits.
+// A log has four forms: a tail (ReadTail) is one answer; a log from some place on (ReadFrom) is
+// read from the member in pieces while it leaves (WholeLog); a followed log is given to a
+// LogFollower after its first piece (FollowLog); and a followed log of a job that has not started
+// begins empty and waits.
 #include "api/rest/handlers_streams.h"
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 #include <utility>
 
 #include "api/rest/log_follower.h"
+#include "api/rest/log_place.h"
 #include "api/rest/problem.h"
 #include "api/rest/query_reader.h"
 #include "schedd/base/limits.h"
@@ -45,32 +47,85 @@ std::string LastLines(std::string text, std::int64_t lines, bool* whole) {
   return lines == 0 ? "" : text.substr(begin);
 }
 
+// The beginning of an answer.
+struct LogStart {
+  LogChunk chunk;
+  LogPlace place;  // where `chunk` begins
+};
+
+// Reads the log from `query` on, piece after piece while `end` is not reached, and keeps the last
+// lines in `*chunk`. Gives the number of bytes that were read.
+Result<std::int64_t> ReadToEnd(ApiContext& api, const Caller& who, const std::string& job,
+                               LogQuery query, std::int64_t end, std::int64_t lines, bool* whole,
+                               LogChunk* chunk) {
+  std::int64_t read = 0;
+  for (bool more = true; more;) {
+    Result<LogChunk> next = api.service.ReadLog(who, job, query, api::LogAsk::kMore);
+    if (!next.ok()) return next.error();
+    read += static_cast<std::int64_t>(next->data.size());
+    more = !next->data.empty() && !next->ended && next->next_offset < end;
+    query.offset = next->next_offset;
+    next->data = LastLines(chunk->data + next->data, lines, whole);
+    *chunk = std::move(*next);
+  }
+  return read;
+}
+
 // The last lines of a log: reads the last kLogPiece bytes, and if these hold fewer lines, the last
-// limits::kLogReadBytes.
-Result<LogChunk> ReadTail(ApiContext& api, const Caller& who, const std::string& job,
+// limits::kLogReadBytes. With times before its lines, members count bytes in ways of their own, and
+// the window does not always fit one answer: it is read from its beginning on.
+Result<LogStart> ReadTail(ApiContext& api, const Caller& who, const std::string& job,
                           LogQuery query, std::int64_t lines) {
   for (const std::size_t window : {kLogPiece, limits::kLogReadBytes}) {
+    LogStart out;
+    std::int64_t end = 0;
     query.offset = -static_cast<std::int64_t>(window);
     query.max_bytes = window;
-    Result<LogChunk> chunk = api.service.ReadLog(who, job, query, api::LogAsk::kMore);
-    if (!chunk.ok()) return chunk;
-    const bool all = chunk->data.size() < window;
-    bool whole = false;
-    std::string text = LastLines(chunk->data, lines, &whole);
-    // With times before its lines the window does not always fit one answer.
-    for (Result<LogChunk> more = chunk; query.timestamps && more->data.size() >= window;) {
-      query.offset = more->next_offset;
-      more = api.service.ReadLog(who, job, query, api::LogAsk::kMore);
-      if (!more.ok()) return more;
-      text = LastLines(text + more->data, lines, &whole);
-      chunk->next_offset = more->next_offset;
-      chunk->ended = more->ended;
+    if (query.timestamps) {
+      LogQuery last = query;
+      last.offset = -1;
+      last.max_bytes = 1;
+      const Result<LogChunk> byte = api.service.ReadLog(who, job, last, api::LogAsk::kMore);
+      if (!byte.ok()) return byte.error();
+      end = byte->next_offset;
+      query.offset = std::max<std::int64_t>(0, end + query.offset);
     }
+    bool whole = false;
+    const Result<std::int64_t> read =
+        ReadToEnd(api, who, job, query, end, lines, &whole, &out.chunk);
+    if (!read.ok()) return read.error();
+    const bool all =
+        query.timestamps ? query.offset == 0 : *read < static_cast<std::int64_t>(window);
     if (!whole && !all && window != limits::kLogReadBytes) continue;
-    chunk->data = std::move(text);
-    return chunk;
+    const auto kept = static_cast<std::int64_t>(out.chunk.data.size());
+    out.place = query.timestamps ? LogPlace{query.offset, *read - kept}
+                                 : LogPlace{out.chunk.next_offset - kept, 0};
+    return out;
   }
   return Internal("a log's window is missing");
+}
+
+// The first piece of a log from `from` on.
+Result<LogStart> ReadFrom(ApiContext& api, const Caller& who, const std::string& job,
+                          LogQuery query, LogPlace from) {
+  LogStart out{{}, from};
+  for (bool more = true; more;) {
+    Result<LogChunk> chunk = api.service.ReadLog(who, job, query, api::LogAsk::kMore);
+    if (!chunk.ok()) return chunk.error();
+    const std::size_t size = chunk->data.size();
+    const auto left_out = std::min<std::int64_t>(from.skipped, static_cast<std::int64_t>(size));
+    from.skipped -= left_out;
+    chunk->data.erase(0, static_cast<std::size_t>(left_out));
+    more = chunk->data.empty() && size > 0 && !chunk->ended;
+    query.offset = chunk->next_offset;
+    out.chunk = std::move(*chunk);
+  }
+  // The first bytes may be gone; a line that says so is no part of the log.
+  if (!query.timestamps) {
+    const auto size = static_cast<std::int64_t>(out.chunk.data.size());
+    out.place = {std::max<std::int64_t>(0, out.chunk.next_offset - size), 0};
+  }
+  return out;
 }
 
 // The rest of a log after `first`, up to limits::kLogBytesPerContainer. An error in the middle ends
@@ -110,6 +165,13 @@ Response WholeLog(ApiContext& api, const Caller& who, const std::string& job, Lo
   return response;
 }
 
+// The answer with the header that says where it begins. A refusal begins nowhere.
+Response Placed(const LogPlace& place, bool times, Response response) {
+  if (response.status == 200)
+    response.headers.emplace_back("Muster-Log-Offset", LogPlaceText(place, times));
+  return response;
+}
+
 // A log that stays open; `first` is what has been read of it already.
 Response FollowLog(ApiContext& api, const Caller& who, const std::string& job, LogQuery query,
                    std::string first) {
@@ -132,7 +194,7 @@ Response FollowLog(ApiContext& api, const Caller& who, const std::string& job, L
 
 Response JobLogs(ApiContext& api, const Caller& who, Request& request) {
   const QueryReader query(request);
-  const Status known = query.Only({"container", "pod", "follow", "tail", "timestamps"});
+  const Status known = query.Only({"container", "pod", "follow", "tail", "timestamps", "offset"});
   if (!known.ok()) return ErrorResponse(request, known.error());
   const Result<bool> follow = query.Flag("follow");
   if (!follow.ok()) return ErrorResponse(request, follow.error());
@@ -140,34 +202,41 @@ Response JobLogs(ApiContext& api, const Caller& who, Request& request) {
   if (!tail.ok()) return ErrorResponse(request, tail.error());
   const Result<bool> timestamps = query.Flag("timestamps");
   if (!timestamps.ok()) return ErrorResponse(request, timestamps.error());
+  const Result<LogPlace> from = ParseLogPlace(query.Text("offset"));
+  if (!from.ok()) return ErrorResponse(request, from.error());
+  if (*tail >= 0 && request.Query("offset") != nullptr)
+    return ErrorResponse(request, InvalidField("offset", "does not go with tail"));
   const std::string& id = request.params[0];
   // The one note of the audit trail about this request, also if the log is followed for days.
   const Result<JobPtr> job = api.service.JobToLog(who, id);
   if (!job.ok()) return ErrorResponse(request, job.error());
   const std::string number = std::to_string((*job)->id.value);
-  LogQuery log{query.Text("pod"), query.Text("container"), 0, kLogPiece, *timestamps};
-  Result<LogChunk> chunk = *tail >= 0 ? ReadTail(api, who, number, log, *tail)
-                                      : api.service.ReadLog(who, number, log, api::LogAsk::kMore);
-  if (!chunk.ok()) {
+  LogQuery log{query.Text("pod"), query.Text("container"), from->offset, kLogPiece, *timestamps};
+  Result<LogStart> start =
+      *tail >= 0 ? ReadTail(api, who, number, log, *tail) : ReadFrom(api, who, number, log, *from);
+  if (!start.ok()) {
     // A followed log may begin later, since a job that has not started has none. Once the job runs,
     // a pod or container that the request names must exist.
     const bool waits =
         *follow && !IsTerminal((*job)->state) &&
-        (chunk.error().code == Code::kFailedPrecondition || (*job)->state != JobState::kRunning);
-    if (!waits) return ErrorResponse(request, chunk.error());
-    return FollowLog(api, who, number, std::move(log), "");
+        (start.error().code == Code::kFailedPrecondition || (*job)->state != JobState::kRunning);
+    if (!waits) return ErrorResponse(request, start.error());
+    return Placed({from->offset, 0}, *timestamps, FollowLog(api, who, number, std::move(log), ""));
   }
-  if (*follow && !chunk->ended) {
-    log.offset = chunk->next_offset;
-    return FollowLog(api, who, number, std::move(log), std::move(chunk->data));
+  LogChunk& chunk = start->chunk;
+  if (*follow && !chunk.ended) {
+    log.offset = chunk.next_offset;
+    return Placed(start->place, *timestamps,
+                  FollowLog(api, who, number, std::move(log), std::move(chunk.data)));
   }
   if (*tail >= 0) {
     Response response;
     response.content_type = kLogType;
-    response.body = std::move(chunk->data);
-    return response;
+    response.body = std::move(chunk.data);
+    return Placed(start->place, *timestamps, std::move(response));
   }
-  return WholeLog(api, who, number, std::move(log), std::move(*chunk));
+  return Placed(start->place, *timestamps,
+                WholeLog(api, who, number, std::move(log), std::move(chunk)));
 }
 
 Response FollowEvents(ApiContext& api, const Caller& who, Request& request) {

@@ -219,7 +219,9 @@ int DoctorAuth(Session& session) {
   const client::Settings& settings = session.api.settings();
   PrintLine("server:", settings.server.ToString());
   PrintLine("way:", WayOf(settings));
-  PrintLine("gRPC:", settings.grpc);
+  std::string grpc = settings.grpc;
+  for (const client::Settings::GrpcAddress& more : settings.more_grpc) grpc += "," + more.address;
+  PrintLine("gRPC:", grpc);
   PrintLine("sent:", WhatIsSent(settings));
   PrintLine("acting as:", settings.as_user);
   const client::Outcome<json::value> who = session.api.Get("/v1/whoami");

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <charconv>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -85,12 +86,39 @@ std::string PrefixOf(const LogName& name) {
   return "[" + client::VisibleText(name.pod + "/" + name.container) + "] ";
 }
 
-std::string TargetOf(std::int64_t job, const LogOptions& options, const LogName& name) {
+// How far a log has been printed: the server's Muster-Log-Offset and what came after it.
+struct LogProgress {
+  std::int64_t offset = 0;   // bytes of the log
+  std::int64_t skipped = 0;  // bytes of the answer from there on that were printed, if it has times
+  bool known = false;
+
+  // Takes "OFFSET" or "OFFSET.SKIPPED"; what is neither changes nothing.
+  void Take(std::string_view header) {
+    std::int64_t at = 0, behind = 0;
+    const char* end = header.data() + header.size();
+    auto read = std::from_chars(header.data(), end, at);
+    if (read.ec == std::errc() && read.ptr != end && *read.ptr == '.')
+      read = std::from_chars(read.ptr + 1, end, behind);
+    if (read.ec != std::errc() || read.ptr != end) return;
+    *this = {at, behind, true};
+  }
+  std::string Text() const {
+    return skipped == 0 ? std::to_string(offset)
+                        : std::to_string(offset) + "." + std::to_string(skipped);
+  }
+};
+
+// `from`: where a log that was followed goes on; null: it begins as the options say.
+std::string TargetOf(std::int64_t job, const LogOptions& options, const LogName& name,
+                     const LogProgress* from = nullptr) {
   client::Query query;
   query.Add("container", name.container).Add("pod", name.pod);
   if (options.follow) query.Add("follow", "true");
   if (options.timestamps) query.Add("timestamps", "true");
-  if (options.tail >= 0) query.Add("tail", std::to_string(options.tail));
+  if (from != nullptr)
+    query.Add("offset", from->Text());
+  else if (options.tail >= 0)
+    query.Add("tail", std::to_string(options.tail));
   return client::JobPath(std::to_string(job)) + "/logs" + query.text();
 }
 
@@ -229,34 +257,33 @@ class Follower {
   }
 
   // Streams one log to its end; runs on the log's own thread. A stream that breaks is opened again
-  // and what was printed of it is skipped: a log only grows. With --tail nobody knows where the
-  // first answer began, so such a log ends with the stream.
+  // behind what was printed of it, at whichever server answers then.
   void Follow(const LogName& name, const std::string& prefix, bool last) {
     client::ApiClient api(session_.api.settings());
     bool any = false;
-    std::uint64_t printed = 0;
+    LogProgress printed;
     LineWriter writer(output_, prefix);
     client::Outcome<client::HttpResponse> answer =
         client::LocalFailure("the log was not asked for");
     for (int fruitless = 0; fruitless < kReopens; ++fruitless) {
-      std::uint64_t skip = printed;
-      answer = api.Stream(TargetOf(job_, options_, name), 0, [&](std::string_view part) {
+      const auto sink = [&](std::string_view part) {
         any = true;
-        const std::size_t known = std::min<std::uint64_t>(skip, part.size());
-        skip -= known;
-        part.remove_prefix(known);
-        printed += part.size();
+        // Times before the lines are no part of the log.
+        (options_.timestamps ? printed.skipped : printed.offset) +=
+            static_cast<std::int64_t>(part.size());
         if (!part.empty()) fruitless = 0;
         if (writer.Write(part)) return true;
         output_closed_ = true;
         return false;
-      });
+      };
+      answer = api.Stream(TargetOf(job_, options_, name, any ? &printed : nullptr), 0, sink,
+                          [&](const client::HttpResponse& head) { printed.Take(head.log_offset); });
       if (answer.ok() || output_closed_) return;
       const client::Failure& failure = answer.failure();
       const bool broke = failure.kind == client::Failure::Kind::kUnreachable ||
                          failure.kind == client::Failure::Kind::kTimedOut ||
                          (any && failure.status == 503);
-      if (!any || !broke || options_.tail >= 0) break;
+      if (!any || !broke || !printed.known) break;
       ::poll(nullptr, 0, kLookMs);
     }
     const MutexLock lock(mutex_);

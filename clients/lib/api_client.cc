@@ -52,10 +52,21 @@ Outcome<json::value> ParseAnswer(HttpResponse response) {
   return value;
 }
 
+// True if the server cannot be reached, or does not answer.
+bool IsAway(const Failure& failure) {
+  return failure.kind == Failure::Kind::kUnreachable || failure.kind == Failure::Kind::kTimedOut;
+}
+
 // "https://HOST:PORT" of a Location.
 std::string ServerOf(const std::string& location) {
   const std::size_t host = location.find("://");
   return host == std::string::npos ? location : location.substr(0, location.find('/', host + 3));
+}
+
+Failure NotListed(const std::string& location) {
+  return {Failure::Kind::kRefused, 307,
+          "this server does not lead, and the leader at " + ServerOf(location) +
+              " is not on the list of servers (MUSTER_URL, --server)"};
 }
 
 }  // namespace
@@ -85,9 +96,14 @@ Failure FailureOf(const HttpResponse& response) {
 
 std::string JobPath(std::string_view id) { return "/v1/jobs/" + PercentEncode(id); }
 
+// The first server that did not keep a command waiting lately is asked first.
 ApiClient::ApiClient(Settings settings)
-    : settings_(std::move(settings)), servers_{settings_.server} {
+    : settings_(std::move(settings)),
+      servers_{settings_.server},
+      away_(settings_.more_servers.empty() ? "" : settings_.away_file) {
   servers_.insert(servers_.end(), settings_.more_servers.begin(), settings_.more_servers.end());
+  while (at_ < servers_.size() && away_.Has(servers_[at_])) ++at_;
+  if (at_ == servers_.size()) at_ = 0;
 }
 
 HttpClient& ApiClient::http() {
@@ -102,6 +118,7 @@ HttpClient& ApiClient::http() {
 void ApiClient::Ask(std::size_t server) {
   if (server == at_) return;
   at_ = server;
+  answered_ms_ = 0;
   http_.reset();
 }
 
@@ -115,15 +132,41 @@ bool ApiClient::AskLeader(const std::string& location) {
   return true;
 }
 
+// A process that is stopped accepts connections and answers nothing, so that a request would wait
+// for it, and a write could not be sent elsewhere then: it may be carried out when the process goes
+// on. Hence this question before the request, on the same connection: every daemon answers it at
+// once, and if it does not, nothing of the request was sent. A server that is found away after a
+// wait is remembered, for the commands that follow.
+std::optional<Failure> ApiClient::Absence(std::int64_t within_ms, std::int64_t deadline_ms) {
+  const std::int64_t now = NowMs();
+  if (answered_ms_ != 0 && now - answered_ms_ < limits::kServerFreshMs) return std::nullopt;
+  HttpRequest question{"GET", "/livez"};
+  question.repeatable = true;
+  const std::int64_t until = now + within_ms;
+  const Outcome<HttpResponse> answer =
+      http().Send(question, deadline_ms == 0 ? until : std::min(until, deadline_ms));
+  if (answer.ok() || !IsAway(answer.failure())) {
+    away_.Remove(servers_[at_]);
+    answered_ms_ = NowMs();
+    return std::nullopt;
+  }
+  if (NowMs() >= until) away_.Add(servers_[at_]);
+  Failure out = answer.failure();
+  out.not_sent = true;
+  return out;
+}
+
 // A request that may have been carried out goes to another server only if it may be sent twice. One
-// that a server has refused because nobody leads was not carried out.
-Outcome<HttpResponse> ApiClient::SendToAny(HttpRequest request, std::int64_t deadline_ms,
+// that a server has refused because nobody leads was not carried out. If no server answers in a
+// short time, all have a longer one.
+ApiClient::ListAnswer ApiClient::SendToAny(HttpRequest request, std::int64_t deadline_ms,
                                            const BodySink* sink) {
   const bool several = servers_.size() > 1;
   if (several && request.repeatable) request.begin_within_ms = limits::kServerBeginsMs;
   bool began = false;
   const BodySink noting = [&](std::string_view part) {
-    began = began || !part.empty();
+    // Who was told where the answer begins asks for the rest of it.
+    began = began || !part.empty() || request.began != nullptr;
     return (*sink)(part);
   };
   if (several && sink != nullptr) {
@@ -132,28 +175,38 @@ Outcome<HttpResponse> ApiClient::SendToAny(HttpRequest request, std::int64_t dea
       return asks.Send({"GET", "/livez"}, NowMs() + limits::kServerThereMs).ok();
     };
   }
+  std::optional<HttpResponse> nobody_leads;
   int redirects = 0;
-  for (std::size_t tried = 1;; ++tried) {
+  std::size_t passed = 0;
+  bool slow = false;
+  for (;;) {
+    const std::int64_t patience =
+        passed < servers_.size() ? limits::kServerAnswersMs : limits::kServerThereMs;
+    std::optional<Failure> absent;
+    if (several) absent = Absence(patience, deadline_ms);
     Outcome<HttpResponse> answer =
-        http().Send(request, deadline_ms, sink == nullptr ? nullptr : &noting);
+        absent ? Outcome<HttpResponse>(std::move(*absent))
+               : http().Send(request, deadline_ms, sink == nullptr ? nullptr : &noting);
+    if (answer.ok()) answered_ms_ = NowMs();
     if (answer.ok() && answer->status == 307 && !answer->location.empty()) {
-      if (!AskLeader(answer->location))
-        return Failure{Failure::Kind::kRefused, 307,
-                       "this server does not lead, and the leader at " +
-                           ServerOf(answer->location) +
-                           " is not on the list of servers (MUSTER_URL, --server)"};
-      if (++redirects > limits::kRedirects) return answer;
+      if (!AskLeader(answer->location)) return {NotListed(answer->location)};
+      if (++redirects > limits::kRedirects) return {std::move(answer)};
       continue;
     }
     const bool leaderless = answer.ok() && answer->status == 503 && answer->leader == "none";
-    const bool away = !answer.ok() && (answer.failure().kind == Failure::Kind::kUnreachable ||
-                                       answer.failure().kind == Failure::Kind::kTimedOut);
-    if (!several || (!leaderless && !away)) return answer;
-    if (deadline_ms != 0 && NowMs() >= deadline_ms) return answer;
+    const bool away = !answer.ok() && IsAway(answer.failure());
+    if (!several || (!leaderless && !away)) return {std::move(answer)};
+    if (leaderless) nobody_leads = *answer;
+    if (deadline_ms != 0 && NowMs() >= deadline_ms) return {std::move(answer), leaderless};
     // What follows is a call of its own: a stream that broke is opened again by its follower.
     AskNext();
     const bool harmless = leaderless || answer.failure().not_sent || (request.repeatable && !began);
-    if (!harmless || tried >= servers_.size()) return answer;
+    if (!harmless) return {std::move(answer)};
+    if (away && redirects > 0) return {std::move(answer), true};
+    slow = slow || (away && answer.failure().kind == Failure::Kind::kTimedOut);
+    if (++passed < servers_.size()) continue;
+    if (nobody_leads) return {std::move(*nobody_leads), true};
+    if (!slow || passed >= 2 * servers_.size()) return {std::move(answer)};
   }
 }
 
@@ -181,6 +234,7 @@ HttpRequest ApiClient::Prepare(const Call& call, const std::string& token) const
   if (!call.idempotency_key.empty())
     out.headers.emplace_back("Idempotency-Key", call.idempotency_key);
   out.repeatable = call.method != "POST" || !call.idempotency_key.empty();
+  out.began = call.began;
   return out;
 }
 
@@ -197,16 +251,19 @@ Outcome<HttpResponse> ApiClient::SendWithRetries(const Call& call, const BodySin
   for (int attempt = 0;; ++attempt) {
     std::int64_t deadline = call.deadline_ms;
     if (deadline == 0 && sink == nullptr) deadline = NowMs() + kCallMs;
-    Outcome<HttpResponse> answer = SendToAny(request, deadline, sink);
-    if (!answer.ok()) return answer;
-    const bool busy = (answer->status == 429 || answer->status == 503) && answer->retry_after_s > 0;
+    ListAnswer sent = SendToAny(request, deadline, sink);
+    Outcome<HttpResponse>& answer = sent.answer;
+    if (!answer.ok() && !sent.leaderless) return std::move(answer);
     // While the lead goes from one server to another, a list of servers is asked for longer.
-    const bool nobody = answer->leader == "none" && servers_.size() > 1;
-    const int retries = nobody ? kLeaderlessRetries : kBusyRetries;
-    if (!busy || !(request.repeatable || nobody) || attempt >= retries) return answer;
-    const std::int64_t wait_ms = std::int64_t{answer->retry_after_s} * 1000;
-    if (call.deadline_ms != 0 && NowMs() + wait_ms > call.deadline_ms) return answer;
-    WaitSeconds(answer->retry_after_s < kBusyWaitMaxS ? answer->retry_after_s : kBusyWaitMaxS);
+    const int wait_s = answer.ok() ? answer->retry_after_s : 1;
+    const bool busy =
+        !answer.ok() || ((answer->status == 429 || answer->status == 503) && wait_s > 0);
+    const int retries = sent.leaderless ? kLeaderlessRetries : kBusyRetries;
+    if (!busy || !(request.repeatable || sent.leaderless) || attempt >= retries)
+      return std::move(answer);
+    const std::int64_t wait_ms = std::int64_t{wait_s} * 1000;
+    if (call.deadline_ms != 0 && NowMs() + wait_ms > call.deadline_ms) return std::move(answer);
+    WaitSeconds(std::min(wait_s, kBusyWaitMaxS));
   }
 }
 
@@ -228,9 +285,10 @@ Outcome<std::string> ApiClient::GetText(const std::string& target) {
 // A non-2xx answer has not reached the sink: HttpClient hands over 2xx bodies only, so FailureOf
 // still finds the body.
 Outcome<HttpResponse> ApiClient::Stream(const std::string& target, std::int64_t deadline_ms,
-                                        const BodySink& sink) {
+                                        const BodySink& sink, AnswerHead began) {
   Call call{"GET", target};
   call.deadline_ms = deadline_ms;
+  call.began = std::move(began);
   Outcome<HttpResponse> answer = SendWithRetries(call, &sink);
   if (!answer.ok()) return answer;
   if (answer->status < 200 || answer->status >= 300) return FailureOf(*answer);

@@ -6,10 +6,12 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "clients/lib/away_servers.h"
 #include "clients/lib/http_client.h"
 #include "clients/lib/outcome.h"
 #include "clients/lib/settings.h"
@@ -25,6 +27,7 @@ struct Call {
   std::string idempotency_key = {};  // makes a POST safe to repeat
   std::int64_t deadline_ms = 0;      // NowMs() scale; 0: the default of kCallMs
   std::string content_type = {};     // of the body; "": JSON
+  AnswerHead began = {};             // of an answer that goes to a sink; may be null
 };
 
 /// The calls of one command to one installation, which may have several servers (rule L11).
@@ -46,9 +49,9 @@ class ApiClient {
   Outcome<json::value> Send(const Call& call);
   /// GET whose body goes to `sink` as it arrives; no deadline unless given. A request that the
   /// server refuses because it is overloaded or not ready is sent again as in Send; `sink` gets
-  /// nothing of such a refusal.
+  /// nothing of such a refusal. `began` is told the headers of the answer before its body comes.
   Outcome<HttpResponse> Stream(const std::string& target, std::int64_t deadline_ms,
-                               const BodySink& sink);
+                               const BodySink& sink, AnswerHead began = {});
   /// GET of plain text.
   Outcome<std::string> GetText(const std::string& target);
   /// Every item of a paged list, page after page.
@@ -59,10 +62,19 @@ class ApiClient {
   /// Sends `call`, and again while the server asks for a retry. With a `sink`, the body of a 2xx
   /// answer goes there, and there is no deadline but the call's own.
   Outcome<HttpResponse> SendWithRetries(const Call& call, const BodySink* sink = nullptr);
+  /// How a request ended that was sent to one server of the list, and to others.
+  struct ListAnswer {
+    Outcome<HttpResponse> answer;
+    /// Nobody leads at present, as a server says, or the leader that it names is away: the request
+    /// was not carried out, and will be when another server leads.
+    bool leaderless = false;
+  };
   /// Sends to the present server, and to others of the list if that one is away, does not lead or
   /// names the leader.
-  Outcome<HttpResponse> SendToAny(HttpRequest request, std::int64_t deadline_ms,
-                                  const BodySink* sink);
+  ListAnswer SendToAny(HttpRequest request, std::int64_t deadline_ms, const BodySink* sink);
+  /// Asks the present server whether it is there, unless it has answered lately. The failure if
+  /// not; the request has not been sent then.
+  std::optional<Failure> Absence(std::int64_t within_ms, std::int64_t deadline_ms);
   HttpClient& http();
   /// Another server is asked from now on.
   void Ask(std::size_t server);
@@ -72,7 +84,9 @@ class ApiClient {
 
   Settings settings_;
   std::vector<Endpoint> servers_;
+  AwayServers away_;
   std::size_t at_ = 0;                // in servers_: the one that is asked
+  std::int64_t answered_ms_ = 0;      // NowMs() when it answered last; 0: not yet
   std::unique_ptr<HttpClient> http_;  // to it; null: not made yet
   Credential shown_;                  // whose certificate connections show
 };

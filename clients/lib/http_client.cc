@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "clients/lib/wire_stream.h"
+#include "schedd/base/chunked_body.h"
 
 namespace muster::client {
 namespace {
@@ -140,6 +141,8 @@ std::int64_t NowMs() {
 struct HttpClient::Connection {
   // Beast reads as much at once as its buffer has room for, and 512 bytes without a reserve.
   explicit Connection(int fd) : stream(fd) { buffer.reserve(4096); }
+  // Waits for bytes behind those of the buffer, which are no reason for Beast to read.
+  void ReadOn(ErrorCode& ec) { buffer.commit(stream.read_some(buffer.prepare(4096), ec)); }
   WireStream stream;
   boost::beast::flat_buffer buffer;
 };
@@ -280,17 +283,24 @@ Outcome<HttpResponse> HttpClient::SendOnce(const HttpRequest& request, std::int6
   response.retry_after_s = SecondsOf(Text(parser.get()[http::field::retry_after]));
   response.location = Text(parser.get()[http::field::location]);
   response.leader = Text(parser.get()["Muster-Leader"]);
+  response.log_offset = Text(parser.get()["Muster-Log-Offset"]);
   const bool to_sink = sink != nullptr && response.status >= 200 && response.status < 300;
+  if (to_sink && request.began) request.began(response);
   if (to_sink && !(*sink)({})) return response;
   std::vector<char> chunk(to_sink ? kChunk : 16 << 10);
   if (to_sink) connection->buffer.reserve(chunk.size());
+  bool body_begun = !parser.chunked();
   while (!parser.is_done()) {
     parser.get().body().data = chunk.data();
     parser.get().body().size = chunk.size();
     const std::int64_t silent = NowMs() + limits::kSilentStreamMs;
     const bool asks = to_sink && request.still_there && (deadline_ms == 0 || silent < deadline_ms);
     connection->stream.socket.set_deadline(asks ? silent : deadline_ms);
-    http::read_some(connection->stream, connection->buffer, parser, ec);
+    body_begun = body_begun || MayParseChunk(connection->buffer.size());
+    if (body_begun)
+      http::read_some(connection->stream, connection->buffer, parser, ec);
+    else
+      connection->ReadOn(ec);
     if (ec == http::error::need_buffer) ec = {};
     if (ec == boost::asio::error::timed_out && asks && request.still_there()) continue;
     const std::string_view part(chunk.data(), chunk.size() - parser.get().body().size);

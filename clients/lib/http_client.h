@@ -27,6 +27,19 @@ struct HttpRequest;
 /// a sentence for the user.
 using RequestSigner = std::function<Result<std::string>(const HttpRequest& request)>;
 
+struct HttpResponse {
+  int status = 0;
+  std::string content_type;
+  std::string body;             // empty when a sink took it
+  int retry_after_s = 0;        // Retry-After in seconds, 0 if absent
+  std::string location = {};    // Location, of a redirect
+  std::string leader = {};      // Muster-Leader: "none" if nobody is known to lead
+  std::string log_offset = {};  // Muster-Log-Offset, of a log
+};
+
+/// Takes what is known of an answer when its body begins.
+using AnswerHead = std::function<void(const HttpResponse& head)>;
+
 struct HttpRequest {
   std::string method = "GET";
   std::string target = {};  // path and query, already encoded
@@ -45,17 +58,10 @@ struct HttpRequest {
   /// Asked whenever a stream has been silent for limits::kSilentStreamMs: false ends it as timed
   /// out. Null: a stream may be silent for ever.
   std::function<bool()> still_there = {};
+  /// Told the status and the headers of a 2xx answer before its body goes to a sink. May be null.
+  AnswerHead began = {};
   /// The longest body that is kept; a longer one is a failure. What goes to a sink is not bounded.
   std::size_t answer_bytes = limits::kAnswerBytes;
-};
-
-struct HttpResponse {
-  int status = 0;
-  std::string content_type;
-  std::string body;       // empty when a sink took it
-  int retry_after_s = 0;  // Retry-After in seconds, 0 if absent
-  std::string location = {};  // Location, of a redirect
-  std::string leader = {};    // Muster-Leader: "none" if nobody is known to lead
 };
 
 /// Takes a part of a 2xx answer's body; false ends the call early and closes the connection. The

@@ -10,11 +10,14 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <iterator>
 
 #include "clients/lib/munge_credential.h"
 #include "clients/lib/settings_file.h"
+#include "schedd/base/limits_server_list.h"
 #include "schedd/credentials/exec_credential.h"
 
 namespace muster::client {
@@ -46,16 +49,16 @@ bool SomebodyAnswers(const std::string& path) {
 
 // "grpcs://HOST:PORT", "grpc://HOST:PORT", "unix:PATH", which is plain, or HOST:PORT, which speaks
 // TLS if the server does.
-void TakeGrpcAddress(std::string_view text, Settings* out) {
-  out->grpc_tls = out->server.tls && !text.starts_with("unix:");
+Settings::GrpcAddress GrpcAddressOf(std::string_view text, const Endpoint& server) {
+  bool tls = server.tls && !text.starts_with("unix:");
   if (text.starts_with("grpcs://")) {
-    out->grpc_tls = true;
+    tls = true;
     text.remove_prefix(8);
   } else if (text.starts_with("grpc://")) {
-    out->grpc_tls = false;
+    tls = false;
     text.remove_prefix(7);
   }
-  out->grpc = std::string(text);
+  return {std::string(text), tls};
 }
 
 // Where gRPC is by default: beside a server that is asked by https, or on this host. The daemon
@@ -70,6 +73,38 @@ std::string DefaultGrpc(const Endpoint& server) {
   Endpoint beside = server;
   beside.port = 8687;
   return beside.Authority();
+}
+
+// `text`: addresses separated by commas; "": the default of each server.
+Status TakeGrpcAddresses(std::string_view text, Settings* out) {
+  std::vector<Settings::GrpcAddress> all;
+  const auto add = [&all](Settings::GrpcAddress one) {
+    const bool known = std::any_of(all.begin(), all.end(), [&one](const auto& other) {
+      return other.address == one.address && other.tls == one.tls;
+    });
+    if (!known) all.push_back(std::move(one));
+  };
+  if (text.empty()) {
+    add(GrpcAddressOf(DefaultGrpc(out->server), out->server));
+    for (const Endpoint& server : out->more_servers)
+      add(GrpcAddressOf(DefaultGrpc(server), server));
+  }
+  while (!text.empty()) {
+    const std::size_t comma = text.find(',');
+    add(GrpcAddressOf(text.substr(0, comma), out->server));
+    const bool last = comma == std::string_view::npos;
+    text = last ? std::string_view() : text.substr(comma + 1);
+    if (all.back().address.empty() || (!last && text.empty()))
+      return InvalidArgument("the list of gRPC servers (MUSTER_GRPC, grpc:) has an empty address");
+  }
+  if (all.size() > limits::kServers)
+    return InvalidArgument("at most " + std::to_string(limits::kServers) +
+                           " gRPC servers are taken (MUSTER_GRPC, grpc:)");
+  out->grpc = all.front().address;
+  out->grpc_tls = all.front().tls;
+  out->more_grpc.assign(std::make_move_iterator(all.begin() + 1),
+                        std::make_move_iterator(all.end()));
+  return Done{};
 }
 
 Status TakeTls(const SettingFlags& flags, const EnvLookup& env, const FileSettings& file,
@@ -179,8 +214,10 @@ Result<Settings> LoadSettings(const SettingFlags& flags, const EnvLookup& env,
     if (!servers.ok()) return servers.error();
     out.server = servers->front();
     out.more_servers.assign(servers->begin() + 1, servers->end());
+    out.away_file = AwayFile(LoginFile(env));
   }
-  TakeGrpcAddress(FirstOf("", env("MUSTER_GRPC"), file->grpc, DefaultGrpc(out.server)), &out);
+  const Status grpc = TakeGrpcAddresses(FirstOf("", env("MUSTER_GRPC"), file->grpc, ""), &out);
+  if (!grpc.ok()) return grpc.error();
   if (const Status taken = TakeTls(flags, env, *file, &out); !taken.ok()) return taken.error();
   out.token = FirstOf("", env("MUSTER_TOKEN"), file->token, "");
   if (!FitsBearerHeader(out.token))

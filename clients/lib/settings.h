@@ -22,11 +22,20 @@ struct Settings {
   Endpoint server;
   /// Further servers of the same installation, in the order in which they are tried.
   std::vector<Endpoint> more_servers;
+  /// Where commands remember which of several servers do not answer (away_servers.h); "": nowhere.
+  std::string away_file;
   /// HOST:PORT or unix:PATH of the gRPC API, from MUSTER_GRPC or `grpc:`; else the socket beside
   /// that of the server, else port 8687 of 127.0.0.1, or of the server's host if that is asked by
   /// https.
   std::string grpc;
   bool grpc_tls = false;
+  /// Further ones, of the same installation: both may list several addresses, separated by commas,
+  /// and the default has one for each server.
+  struct GrpcAddress {
+    std::string address;
+    bool tls = false;
+  };
+  std::vector<GrpcAddress> more_grpc;
   TlsSettings tls;
   std::string token;                         // sent as a bearer token if not empty
   std::shared_ptr<CredentialSource> source;  // gives the token instead; may be null

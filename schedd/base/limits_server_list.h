@@ -12,6 +12,17 @@ inline constexpr std::size_t kServers = 16;
 // the request may be sent twice. A healthy answer begins within milliseconds, a long list in a
 // second.
 inline constexpr std::int64_t kServerBeginsMs = 10'000;
+// How long a server of a list has to answer the question whether it is there, before anything else
+// is asked of it: a healthy one takes milliseconds, with a new connection, TLS and a far host a few
+// hundred. If no server answers in that time, each of them has kServerThereMs.
+inline constexpr std::int64_t kServerAnswersMs = 1'000;
+// A server that has answered something so lately is not asked that question again.
+inline constexpr std::int64_t kServerFreshMs = 5'000;
+// A server that did not answer is asked last for so many seconds: a command in half a minute waits
+// for a server that stays away, and one that is back is asked first again soon.
+inline constexpr std::int64_t kServerAwayS = 30;
+// The file that says which ones these are: kServers addresses of some 200 bytes.
+inline constexpr std::int64_t kAwayFileBytes = 8 << 10;
 // A stream that was silent for so long is checked: the server is asked whether it is there, and
 // has kServerThereMs to say so.
 inline constexpr std::int64_t kSilentStreamMs = 5'000;

@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "api/rest/http/target.h"
+#include "schedd/base/chunked_body.h"
 #include "schedd/base/limits.h"
 
 namespace muster::rest {
@@ -121,9 +122,6 @@ std::string_view ParserComplaint(const beast::error_code& error) {
 
 // More unparsed bytes than this mean a chunk line or trailer that never ends.
 constexpr std::size_t kStuckBytes = limits::kHeaderBytes + (8 << 10);
-// The rest of a chunked body has at least "0\r\n\r\n". Beast 1.81 asserts that, and so ends the
-// process, when the end comes in smaller pieces.
-constexpr std::size_t kLeastOfChunks = 5;
 
 }  // namespace
 
@@ -404,7 +402,7 @@ RequestReader::Step RequestReader::CheckFraming() {
 RequestReader::Step RequestReader::ReadBody() {
   auto& parser = parser_->http;
   while (!parser.is_done()) {
-    if (unparsed() < (parser.chunked() ? kLeastOfChunks : 1)) return Step::kNeedMore;
+    if (unparsed() == 0 || (parser.chunked() && !MayParseChunk(unparsed()))) return Step::kNeedMore;
     const std::string_view bytes = std::string_view(in_).substr(parsed_);
     beast::error_code error;
     const std::size_t used =

@@ -10,6 +10,8 @@
 #include <limits>
 #include <utility>
 
+#include "schedd/base/chunked_body.h"
+
 namespace muster::k8s {
 namespace {
 
@@ -37,10 +39,6 @@ void ResponseReader::Begin() {
                                    : static_cast<std::uint64_t>(max_body_));
 }
 
-// The rest of a chunked body has at least "0\r\n\r\n". Beast 1.81 asserts that, and so ends the
-// process, when the end comes in smaller pieces.
-constexpr std::size_t kLeastOfChunks = 5;
-
 Status ResponseReader::Feed(std::string_view bytes) {
   if (unread_.empty()) {
     const auto used = Parse(bytes);
@@ -49,7 +47,7 @@ Status ResponseReader::Feed(std::string_view bytes) {
   } else {
     unread_.append(bytes);
     // In a body only the syntax of chunks is left unread.
-    if (head_done() && unread_.size() < kLeastOfChunks) return muster::Done{};
+    if (head_done() && !MayParseChunk(unread_.size())) return muster::Done{};
     const auto used = Parse(unread_);
     if (!used) return used.error();
     unread_.erase(0, *used);

@@ -2,19 +2,25 @@
 // compile slowly and nothing else in the clients uses them.
 //
 // A server that is not ready, or busy, sets `retry-after-ms` in the trailing metadata; the call is
-// then repeated a few times, as the HTTP calls are. The exit status is 3 if the server cannot be
-// reached, else 1 for a refusal.
+// then repeated a few times, as the HTTP calls are. Of several servers (rule L11) one that does not
+// answer is passed over before anything is sent to it, and one that does not lead, which says so by
+// `muster-leader`, has carried out nothing. The exit status is 3 if no server can be reached, else
+// 1 for a refusal.
 #include <grpcpp/grpcpp.h>
 #include <poll.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
 
 #include "clients/cli/commands.h"
 #include "clients/cli/text_table.h"
 #include "clients/lib/pem_file.h"
 #include "muster/v1/quota.grpc.pb.h"
+#include "schedd/base/limits_server_list.h"
 
 namespace muster::cli {
 namespace {
@@ -23,6 +29,7 @@ using Service = v1::QuotaAdminService;
 constexpr int kCallSeconds = 30;
 // As many as for calls over HTTP (clients/lib/api_client.cc).
 constexpr int kBusyRetries = 3;
+constexpr int kLeaderlessRetries = 15;
 constexpr int kBusyWaitMs = 1000;
 
 // Where Debian keeps the certificates of the public authorities; gRPC knows others.
@@ -49,9 +56,9 @@ bool FitsMetadata(const std::string& text) {
 
 // The authorities, certificate and token that the calls over HTTP have too (rule U44). "" if they
 // can be used, else why not.
-std::string OpenAccess(Session& session, QuotaAccess* out) {
-  const client::Settings& settings = session.api.settings();
-  client::Outcome<client::Credential> shown = session.api.CurrentCredential();
+std::string OpenAccess(const client::Settings& settings,
+                       const client::Outcome<client::Credential>& shown,
+                       const client::Settings::GrpcAddress& server, QuotaAccess* out) {
   if (!shown.ok()) return shown.failure().detail;
   if (!shown->token.empty()) {
     out->authorization = "Bearer " + shown->token;
@@ -63,10 +70,10 @@ std::string OpenAccess(Session& session, QuotaAccess* out) {
   bool fits = FitsMetadata(out->authorization) && FitsMetadata(settings.as_user);
   for (const std::string& group : settings.as_groups) fits = fits && FitsMetadata(group);
   if (!fits) return "gRPC takes only printable ASCII in a token, and in names to act as";
-  if (!settings.grpc_tls) {
-    Result<client::Endpoint> place = client::ParseServerUrl(settings.grpc);
+  if (!server.tls) {
+    Result<client::Endpoint> place = client::ParseServerUrl(server.address);
     if (!out->authorization.empty() && !(place.ok() && place->IsLocal())) {
-      return "credentials are not sent to " + settings.grpc +
+      return "credentials are not sent to " + server.address +
              " in plain text; use grpcs:// (MUSTER_GRPC)";
     }
     out->channel = grpc::InsecureChannelCredentials();
@@ -93,12 +100,35 @@ std::shared_ptr<grpc::Channel> OpenChannel(const std::string& address, const Quo
   return grpc::CreateCustomChannel(address, access.channel, arguments);
 }
 
+// One of the servers that the settings name.
+struct QuotaServer {
+  QuotaAccess access;
+  std::shared_ptr<grpc::Channel> channel;
+};
+
+// All of them; what keeps one from being asked goes to `*problem`.
+std::vector<QuotaServer> OpenServers(Session& session, std::string* problem) {
+  const client::Settings& settings = session.api.settings();
+  const client::Outcome<client::Credential> shown = session.api.CurrentCredential();
+  std::vector<client::Settings::GrpcAddress> addresses = settings.more_grpc;
+  addresses.insert(addresses.begin(), {settings.grpc, settings.grpc_tls});
+  std::vector<QuotaServer> out;
+  for (const client::Settings::GrpcAddress& one : addresses) {
+    QuotaServer& server = out.emplace_back();
+    *problem = OpenAccess(settings, shown, one, &server.access);
+    if (!problem->empty()) return {};
+    server.channel = OpenChannel(one.address, server.access);
+  }
+  return out;
+}
+
 // A stub and the context of one call, with the caller's token and whom to act as. A gRPC context
 // serves one call only, so a retry needs a new one.
 class QuotaCall {
  public:
-  QuotaCall(const Session& session, const QuotaAccess& access)
-      : stub_(Service::NewStub(OpenChannel(session.api.settings().grpc, access))) {
+  QuotaCall(const Session& session, const QuotaServer& server)
+      : stub_(Service::NewStub(server.channel)) {
+    const QuotaAccess& access = server.access;
     context_.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(kCallSeconds));
     const client::Settings& settings = session.api.settings();
     if (!settings.as_user.empty()) context_.AddMetadata("impersonate-user", settings.as_user);
@@ -109,6 +139,10 @@ class QuotaCall {
   // True if the server answered that it is busy or not ready and when to ask again.
   bool ToldToWait() const {
     return context_.GetServerTrailingMetadata().count("retry-after-ms") > 0;
+  }
+  // True if the server did not carry the call out because it does not lead.
+  bool ToldToAskTheLeader() const {
+    return context_.GetServerTrailingMetadata().count("muster-leader") > 0;
   }
   Service::Stub& stub() { return *stub_; }
   grpc::ClientContext* context() { return &context_; }
@@ -124,18 +158,44 @@ struct CallOutcome {
   bool told_to_wait = false;
 };
 
-// Calls `ask`, and again for a few seconds while the server says that it is not ready.
+// True if a connection stands within so many milliseconds: a process that is stopped accepts one
+// and never answers HTTP/2's greeting.
+bool IsThere(const QuotaServer& server, std::int64_t within_ms) {
+  return server.channel->WaitForConnected(std::chrono::system_clock::now() +
+                                          std::chrono::milliseconds(within_ms));
+}
+
+// Calls `ask` at the first server that is there and leads, and again for a few seconds while the
+// servers say that they are not ready.
 template <class Ask>
-CallOutcome AskServer(Session& session, Ask ask) {
-  QuotaAccess access;
-  const std::string problem = OpenAccess(session, &access);
+CallOutcome AskServers(Session& session, Ask ask) {
+  std::string problem;
+  const std::vector<QuotaServer> servers = OpenServers(session, &problem);
   if (!problem.empty())
     return {grpc::Status(grpc::StatusCode::FAILED_PRECONDITION, problem), false};
+  const bool several = servers.size() > 1;
+  bool patient = false;
   for (int attempt = 0;; ++attempt) {
-    QuotaCall call(session, access);
-    const grpc::Status status = ask(call);
-    const bool wait = !status.ok() && call.ToldToWait();
-    if (!wait || attempt == kBusyRetries) return {status, wait};
+    CallOutcome last{{grpc::StatusCode::UNAVAILABLE, "no listed server answers"}, false};
+    bool leaderless = false, asked = false;
+    for (const QuotaServer& server : servers) {
+      if (several && !IsThere(server, patient ? limits::kServerThereMs : limits::kServerAnswersMs))
+        continue;
+      asked = true;
+      QuotaCall call(session, server);
+      const grpc::Status status = ask(call);
+      last = {status, !status.ok() && call.ToldToWait()};
+      leaderless = several && !status.ok() && call.ToldToAskTheLeader();
+      if (!leaderless) break;
+    }
+    // If no server answers in a short time, all have a longer one, once.
+    if (!asked && !patient) {
+      patient = true;
+      continue;
+    }
+    if (!last.told_to_wait || attempt >= (leaderless ? kLeaderlessRetries : kBusyRetries))
+      return last;
+    patient = false;
     ::poll(nullptr, 0, kBusyWaitMs);
   }
 }
@@ -147,7 +207,10 @@ int PrintOutcome(const Session& session, const CallOutcome& outcome) {
   const bool away = status.error_code() == grpc::StatusCode::UNAVAILABLE ||
                     status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED;
   if (!away) return PrintError(status.error_message()), kRefused;
-  PrintError("cannot reach the gRPC server at " + session.api.settings().grpc +
+  std::string servers = session.api.settings().grpc;
+  for (const client::Settings::GrpcAddress& more : session.api.settings().more_grpc)
+    servers += "," + more.address;
+  PrintError("cannot reach the gRPC server at " + servers +
              " (MUSTER_GRPC sets it): " + status.error_message());
   return 3;
 }
@@ -204,7 +267,7 @@ int QuotaGet(Session& session, const QuotaKey& key) {
   v1::ListQuotasRequest request;
   request.set_cluster_queue(key.cluster_queue);
   v1::ListQuotasResponse response;
-  const CallOutcome outcome = AskServer(session, [&](QuotaCall& call) {
+  const CallOutcome outcome = AskServers(session, [&](QuotaCall& call) {
     return call.stub().ListQuotas(call.context(), request, &response);
   });
   if (!outcome.status.ok()) return PrintOutcome(session, outcome);
@@ -231,7 +294,7 @@ int QuotaSet(Session& session, const QuotaEdit& edit) {
   v1::SetQuotaRequest request;
   FillRequest(edit, &request);
   v1::SetQuotaResponse response;
-  const CallOutcome outcome = AskServer(session, [&](QuotaCall& call) {
+  const CallOutcome outcome = AskServers(session, [&](QuotaCall& call) {
     return call.stub().SetQuota(call.context(), request, &response);
   });
   if (!outcome.status.ok()) return PrintOutcome(session, outcome);

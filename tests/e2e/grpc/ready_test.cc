@@ -4,7 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <thread>
 
+#include "grpc/health/v1/health.grpc.pb.h"
+#include "schedd/base/lease.h"
 #include "tests/e2e/grpc/grpc_world.h"
 
 namespace muster::test {
@@ -57,6 +60,81 @@ TEST(GrpcReadiness, BeforeTheDaemonIsReadyEveryMethodIsUnavailableWithTheReason)
     }
   }
   EXPECT_GE(methods, 20);
+}
+
+// The health of one service, as grpc.health.v1 has it.
+grpc::health::v1::HealthCheckResponse::ServingStatus HealthOf(
+    const std::shared_ptr<grpc::Channel>& channel, const std::string& service) {
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(60));
+  grpc::health::v1::HealthCheckRequest request;
+  request.set_service(service);
+  grpc::health::v1::HealthCheckResponse response;
+  EXPECT_TRUE(grpc::health::v1::Health::NewStub(channel)->Check(&context, request, &response).ok());
+  return response.status();
+}
+
+TEST(GrpcReadiness, ADaemonThatDoesNotLeadNamesTheLeaderAndIsNotServing) {
+  WaitingGrpc world;
+  LeaseBoard lease{world.clock, nullptr};
+  lease.SetSelf({"own", "here", "http://here.example:1", 5000, false, {}});
+  world.service.SetLease(&lease);
+  const auto leader_told = [&world] {
+    grpc::ClientContext context;
+    EXPECT_EQ(CallEmpty(world.channel, "/muster.v1.JobService/CancelJob", &context).error_code(),
+              grpc::StatusCode::UNAVAILABLE);
+    const auto found = context.GetServerTrailingMetadata().find("muster-leader");
+    return found == context.GetServerTrailingMetadata().end()
+               ? std::string("absent")
+               : std::string(found->second.data(), found->second.size());
+  };
+  EXPECT_EQ(leader_told(), "none");
+  LeaseRow row;
+  row.epoch.value = 3;
+  row.id = "other";
+  row.holder = "there";
+  row.left_ms = row.ttl_ms = 5000;
+  for (const auto& [address, told] :
+       {std::pair("https://leader.example:8686", "https://leader.example:8686"),
+        std::pair("", "none"), std::pair("bad\naddress", "none")}) {
+    row.address = address;
+    lease.Saw(row);
+    EXPECT_EQ(leader_told(), told);
+  }
+  using grpc::health::v1::HealthCheckResponse;
+  EXPECT_EQ(HealthOf(world.channel, "muster.v1.JobService"), HealthCheckResponse::NOT_SERVING);
+  EXPECT_EQ(HealthOf(world.channel, ""), HealthCheckResponse::SERVING) << "the process is up";
+}
+
+TEST(GrpcReadiness, HealthFollowsTheLead) {
+  WaitingGrpc world;
+  using grpc::health::v1::HealthCheckResponse;
+  EXPECT_EQ(HealthOf(world.channel, "muster.v1.QueueService"), HealthCheckResponse::NOT_SERVING);
+  std::jthread loop([&world](std::stop_token stop) { world.engine.Run(stop); });
+  while (HealthOf(world.channel, "muster.v1.QueueService") != HealthCheckResponse::SERVING)
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  world.server.Stop();
+}
+
+// As docs/guide/high-availability.md has it.
+TEST(GrpcReadiness, AClientThatChecksHealthGoesToTheLeaderByItself) {
+  WaitingGrpc standby, leader;
+  std::jthread loop([&leader](std::stop_token stop) { leader.engine.Run(stop); });
+  grpc::ChannelArguments arguments;
+  arguments.SetServiceConfigJSON(
+      R"({"loadBalancingConfig": [{"round_robin": {}}],)"
+      R"( "healthCheckConfig": {"serviceName": "muster.v1.JobService"}})");
+  const auto both =
+      grpc::CreateCustomChannel("ipv4:127.0.0.1:" + std::to_string(standby.server.port()) +
+                                    ",127.0.0.1:" + std::to_string(leader.server.port()),
+                                grpc::InsecureChannelCredentials(), arguments);
+  for (int i = 0; i < 10; ++i) {
+    grpc::ClientContext context;
+    context.set_wait_for_ready(true);
+    const grpc::Status status = CallEmpty(both, "/muster.v1.JobService/ListJobs", &context);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+  }
+  leader.server.Stop();
 }
 
 }  // namespace

@@ -168,6 +168,45 @@ class Takeover(unittest.TestCase):
         leader.serve("ready")
         self.assertIsNone(leader.logged("standby", told))
 
+    def test_commands_pass_over_a_leader_that_is_stopped_and_wait_for_the_next_one(self):
+        leader, standby = self.pair()
+        servers = self.env(leader, standby)
+        large = shell_job("large", "true", requests={"cpu": "100"})  # it waits for more than there is
+        job = leader.call("POST", "/v1/namespaces/default/jobs", large)[1]["id"]
+        standby.wait(lambda: standby.ask("GET", f"/v1/jobs/{job}")[0] == 200, what="the copy has the job")
+        os.kill(leader.process.pid, signal.SIGSTOP)
+        self.addCleanup(os.kill, leader.process.pid, signal.SIGCONT)
+        # Without a key: if the stopped one had it, it could not be sent to the other.
+        leader.run("muster", "hold", str(job), env=servers)
+        self.await_lead(standby)
+        self.assertEqual(self.postgres.sql(f"select count(*) from events where job_id = {job} and type = 'JobHeld'"), [["1"]])
+        away = os.path.join(leader.dir, ".cache", "muster", "away-servers")
+        leader.run("muster", "get", "jobs", env=servers)
+        with open(away, encoding="utf-8") as file:
+            self.assertIn(leader.url(), file.read())
+        self.assertEqual(os.stat(away).st_mode & 0o777, 0o600)
+        # A server that is back is no longer passed over, once it was asked.
+        os.kill(leader.process.pid, signal.SIGCONT)
+        leader.wait(lambda: leader.ask("GET", "/livez")[0] == 200, what="it goes on")
+        standby.kill()
+        leader.run("muster", "release", str(job), env=servers)
+        self.assertEqual(leader.job(job)["state"], "Pending")
+        with open(away, encoding="utf-8") as file:
+            self.assertNotIn(leader.url(), file.read())
+
+    def test_grpc_goes_to_the_leader_and_waits_for_the_next_one(self):
+        leader, standby = self.pair()
+        both = {"MUSTER_GRPC": f"127.0.0.1:{standby.grpc_port},127.0.0.1:{leader.grpc_port}"}
+        quota = ["muster", "quota", "set", "main", "standard", "cpu", "--nominal"]
+        self.assertIn(" 31 ", leader.run(*quota, "31", env=both))
+        alone = standby.run(*quota, "30", check=False)
+        self.assertEqual(alone.returncode, 1, alone)
+        self.assertIn(leader.url(), alone.stderr)
+        os.kill(leader.process.pid, signal.SIGSTOP)
+        both = {"MUSTER_GRPC": f"127.0.0.1:{leader.grpc_port},127.0.0.1:{standby.grpc_port}"}
+        self.assertIn(" 29 ", standby.run(*quota, "29", env=both))
+        os.kill(leader.process.pid, signal.SIGCONT)
+
     def test_followers_of_events_miss_nothing_and_see_nothing_twice(self):
         leader, standby = self.pair()
         servers = self.env(leader, standby)

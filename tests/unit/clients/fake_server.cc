@@ -90,6 +90,12 @@ ClosedPort::ClosedPort() : fd_(BoundSocket(&port_)) {}
 
 ClosedPort::~ClosedPort() { ::close(fd_); }
 
+SilentPort::SilentPort() : fd_(BoundSocket(&port_)) {
+  if (::listen(fd_, 64) != 0) std::abort();
+}
+
+SilentPort::~SilentPort() { ::close(fd_); }
+
 FakeServer::FakeServer(Handler handler) : handler_(std::move(handler)) {
   listener_ = BoundSocket(&port_);
   if (::listen(listener_, 64) != 0) std::abort();

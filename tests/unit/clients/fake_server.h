@@ -69,6 +69,21 @@ class ClosedPort {
   const int fd_;
 };
 
+/// A port at which connections are accepted and nothing is ever answered, as by a process that is
+/// stopped.
+class SilentPort {
+ public:
+  SilentPort();
+  ~SilentPort();
+  SilentPort(const SilentPort&) = delete;
+  SilentPort& operator=(const SilentPort&) = delete;
+  int port() const { return port_; }
+
+ private:
+  int port_ = 0;
+  const int fd_;
+};
+
 /// A 4xx/5xx answer as problem+json.
 FakeAnswer Problem(int status, const std::string& detail, const std::string& field = "");
 

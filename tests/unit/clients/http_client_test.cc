@@ -1,6 +1,14 @@
 #include "clients/lib/http_client.h"
 
 #include <gtest/gtest.h>
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <thread>
 
 #include "clients/lib/api_client.h"
 #include "clients/lib/job_wait.h"
@@ -19,6 +27,68 @@ Settings For(const FakeServer& server) {
   out.server.port = server.port();
   out.as_user = "alice";
   return out;
+}
+
+// Answers one request on a Unix socket, in pieces: each one is sent when the client has read what
+// was sent before, so that none of them meet in one read.
+class ServerOfPieces {
+ public:
+  explicit ServerOfPieces(std::vector<std::string> pieces) {
+    char name[] = "/tmp/muster-pieces-XXXXXX";
+    directory_ = ::mkdtemp(name);
+    at.unix_path = directory_ + "/s.sock";
+    listener_ = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    at.unix_path.copy(address.sun_path, at.unix_path.size());
+    ::bind(listener_, reinterpret_cast<sockaddr*>(&address), sizeof address);
+    ::listen(listener_, 1);
+    thread_ = std::thread([this, pieces = std::move(pieces)] { Serve(pieces); });
+  }
+  ~ServerOfPieces() {
+    thread_.join();
+    ::close(listener_);
+    ::unlink(at.unix_path.c_str());
+    ::rmdir(directory_.c_str());
+  }
+  ServerOfPieces(const ServerOfPieces&) = delete;
+  ServerOfPieces& operator=(const ServerOfPieces&) = delete;
+
+  Endpoint at;
+
+ private:
+  void Serve(const std::vector<std::string>& pieces) const {
+    const int fd = ::accept(listener_, nullptr, nullptr);
+    char request[4096];
+    (void)!::recv(fd, request, sizeof request, 0);
+    for (const std::string& piece : pieces) {
+      ::send(fd, piece.data(), piece.size(), MSG_NOSIGNAL);
+      for (int unread = 1; unread != 0 && ::ioctl(fd, SIOCOUTQ, &unread) == 0;) ::usleep(1000);
+    }
+    ::close(fd);
+  }
+
+  std::string directory_;
+  int listener_ = -1;
+  std::thread thread_;
+};
+
+TEST(HttpClient, ReadsChunkedBodiesThatComeByteByByte) {
+  const std::string head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+  for (const auto& [wire, body] :
+       {std::pair<std::string, std::string>("0\r\n\r\n", ""), {"1\r\nx\r\n0\r\n\r\n", "x"}}) {
+    for (const bool streams : {false, true}) {
+      std::vector<std::string> pieces = {head};
+      for (const char c : wire) pieces.emplace_back(1, c);
+      const ServerOfPieces server(pieces);
+      std::string read;
+      const BodySink sink = [&read](std::string_view part) { return read += part, true; };
+      HttpClient client(server.at);
+      const auto answer = client.Send({"GET", "/"}, NowMs() + 60'000, streams ? &sink : nullptr);
+      ASSERT_TRUE(answer.ok()) << answer.failure().detail;
+      EXPECT_EQ(streams ? read : answer->body, body);
+    }
+  }
 }
 
 TEST(HttpClient, KeepsOneConnectionAndReadsWholeAnswers) {

@@ -80,6 +80,27 @@ TEST_F(SettingsFile, FlagBeatsEnvironmentBeatsFile) {
   EXPECT_EQ(Load({"https://flag:3", "nl"})->ns, "nl");
 }
 
+TEST_F(SettingsFile, GrpcServersAreAListOrBesideEachServer) {
+  const auto listed = [this] {
+    const auto settings = Load();
+    if (!settings.ok()) return settings.error().detail;
+    std::string out = settings->grpc + (settings->grpc_tls ? "+tls" : "");
+    for (const auto& more : settings->more_grpc)
+      out += " " + more.address + (more.tls ? "+tls" : "");
+    return out;
+  };
+  env_ = {{"MUSTER_URL", "https://a.example,https://b.example:1,unix:/nowhere/s.sock"}};
+  EXPECT_EQ(listed(), "a.example:8687+tls b.example:8687+tls 127.0.0.1:8687");
+  env_["MUSTER_GRPC"] = "a:1,grpc://b:2,unix:/s,a:1";
+  EXPECT_EQ(listed(), "a:1+tls b:2 unix:/s");
+  for (const char* bad : {",", "a:1,", ",a:1", "a:1,,b:2", "grpc://"}) {
+    env_["MUSTER_GRPC"] = bad;
+    EXPECT_NE(listed().find("empty address"), std::string::npos) << bad;
+  }
+  env_ = {{"MUSTER_URL", "http://127.0.0.1:1,http://127.0.0.1:2"}};
+  EXPECT_EQ(listed(), "127.0.0.1:8687") << "once";
+}
+
 TEST_F(SettingsFile, TlsComesFromFlagsEnvironmentAndFile) {
   Write("server: https://h\nca: site.pem\ncert: /c\nkey: /k\ninsecure-skip-tls-verify: true\n");
   const auto file = Load();

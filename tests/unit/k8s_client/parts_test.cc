@@ -108,6 +108,17 @@ TEST(ResponseReader, AnswersAreReadByteByByte) {
   EXPECT_TRUE(reader.keep_alive());
 }
 
+TEST(ResponseReader, AnEmptyChunkedBodyIsReadByteByByte) {
+  ResponseReader reader(100);
+  for (const char c :
+       std::string("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n")) {
+    ASSERT_FALSE(reader.done());
+    ASSERT_TRUE(reader.Feed({&c, 1}));
+  }
+  EXPECT_TRUE(reader.done());
+  EXPECT_EQ(reader.TakeBody(), "");
+}
+
 TEST(ResponseReader, RetryAfterThatIsNoNumberOfSecondsMeansSoonAndIsBounded) {
   for (const auto& [value, ms] :
        {std::pair("Fri, 31 Dec 1999 23:59:59 GMT", 1000), std::pair("-5", 1000),

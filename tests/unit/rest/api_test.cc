@@ -358,6 +358,58 @@ TEST(RestLogs, WholeTailAndMissing) {
   EXPECT_EQ(api.Get("/v1/jobs/" + id + "/logs?follow=perhaps").status, 400);
 }
 
+TEST(RestLogs, AnAnswerSaysWhereItBeginsAndALaterOneGoesOnThere) {
+  ApiWorld api;
+  const std::string id = api.Submit("train");
+  const std::string logs = "/v1/jobs/" + id + "/logs";
+  const auto begins = [&api](const std::string& target) {
+    const std::string head = api.Get(target).head, name = "Muster-Log-Offset: ";
+    const std::size_t at = head.find(name);
+    if (at == std::string::npos) return "absent: " + head;
+    return head.substr(at + name.size(), head.find("\r\n", at) - at - name.size());
+  };
+  EXPECT_EQ(begins(logs + "?tail=2"), "0");
+  api.backend.Append("one\ntwo\nthree\n");
+  EXPECT_EQ(begins(logs), "0");
+  EXPECT_EQ(begins(logs + "?tail=2"), "4");
+  EXPECT_EQ(begins(logs + "?tail=9"), "0");
+  EXPECT_EQ(begins(logs + "?tail=0"), "14");
+  EXPECT_EQ(begins(logs + "?offset=6"), "6");
+  EXPECT_EQ(api.Get(logs + "?offset=6").body, "o\nthree\n");
+  EXPECT_EQ(api.Get(logs + "?offset=4.5").body, "hree\n") << "five bytes of it are left out";
+  EXPECT_EQ(begins(logs + "?offset=4.5"), "9");
+  EXPECT_EQ(api.Get(logs + "?offset=14").body, "");
+  // Without a time before its lines too, since that is the member's choice: a point all the same.
+  EXPECT_EQ(begins(logs + "?timestamps=true"), "0.0");
+  // With times, what is left out is counted in what is printed.
+  EXPECT_EQ(begins(logs + "?tail=1&timestamps=true"), "0.8");
+  EXPECT_EQ(begins(logs + "?offset=0.8&timestamps=true"), "0.8");
+  EXPECT_EQ(api.Get(logs + "?offset=0.8&timestamps=true").body, "three\n");
+  for (const char* bad : {"-1", "x", "1.", ".1", "1.-1", "1.2.3", "99999999999999999999", "1%20"})
+    EXPECT_EQ(api.Get(logs + "?offset=" + bad).status, 400) << bad;
+  EXPECT_EQ(api.Get(logs + "?offset=1&tail=1").status, 400);
+  // What is left out may be longer than one piece of the log.
+  std::string text = "one\ntwo\nthree\n";
+  for (int i = 0; i < 100'000; ++i) text += "line " + std::to_string(i) + "\n";
+  api.backend.Append(text.substr(14), true);
+  EXPECT_EQ(api.Get(logs + "?offset=1000.524288").body, text.substr(1000 + 524288));
+  EXPECT_EQ(api.Get(logs + "?offset=3.99999999").body, "");
+  EXPECT_EQ(begins(logs + "?tail=2"), std::to_string(text.size() - 22));
+}
+
+TEST(RestLogs, AFollowerGoesOnFromAnOffset) {
+  ApiWorld api;
+  const std::string id = api.Submit("train");
+  api.backend.Append("first\n");
+  RawClient client(api.server.port());
+  client.Send("GET /v1/jobs/" + id +
+              "/logs?follow=true&offset=3 HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  ASSERT_TRUE(client.ReadUntil("Muster-Log-Offset: 3\r\n"));
+  ASSERT_TRUE(client.ReadUntil("\r\nst\n"));
+  api.backend.Append("second\n", true);
+  EXPECT_TRUE(client.ReadUntil("second\n"));
+}
+
 TEST(RestLogs, AFollowerGetsWhatComesAndEndsWithTheContainer) {
   ApiWorld api;
   const std::string id = api.Submit("train");
