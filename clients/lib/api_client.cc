@@ -253,6 +253,7 @@ Outcome<HttpResponse> ApiClient::SendWithRetries(const Call& call, const BodySin
     if (deadline == 0 && sink == nullptr) deadline = NowMs() + kCallMs;
     ListAnswer sent = SendToAny(request, deadline, sink);
     Outcome<HttpResponse>& answer = sent.answer;
+    if (answer.ok()) TellAge(*answer);
     if (!answer.ok() && !sent.leaderless) return std::move(answer);
     // While the lead goes from one server to another, a list of servers is asked for longer.
     const int wait_s = answer.ok() ? answer->retry_after_s : 1;
@@ -265,6 +266,13 @@ Outcome<HttpResponse> ApiClient::SendWithRetries(const Call& call, const BodySin
     if (call.deadline_ms != 0 && NowMs() + wait_ms > call.deadline_ms) return std::move(answer);
     WaitSeconds(std::min(wait_s, kBusyWaitMaxS));
   }
+}
+
+void ApiClient::TellAge(const HttpResponse& answer) {
+  if (answer.copy_age_s < limits::kToldAgeS || settings_.warn == nullptr) return;
+  if (std::exchange(told_age_, true)) return;
+  settings_.warn("this is what was known " + std::to_string(answer.copy_age_s) +
+                 " s ago: the server does not lead, or its database is away");
 }
 
 Outcome<json::value> ApiClient::Get(const std::string& target) { return Send({"GET", target}); }

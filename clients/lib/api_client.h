@@ -62,6 +62,8 @@ class ApiClient {
   /// Sends `call`, and again while the server asks for a retry. With a `sink`, the body of a 2xx
   /// answer goes there, and there is no deadline but the call's own.
   Outcome<HttpResponse> SendWithRetries(const Call& call, const BodySink* sink = nullptr);
+  /// Tells the user once that answers are of an earlier time.
+  void TellAge(const HttpResponse& answer);
   /// How a request ended that was sent to one server of the list, and to others.
   struct ListAnswer {
     Outcome<HttpResponse> answer;
@@ -87,6 +89,7 @@ class ApiClient {
   AwayServers away_;
   std::size_t at_ = 0;                // in servers_: the one that is asked
   std::int64_t answered_ms_ = 0;      // NowMs() when it answered last; 0: not yet
+  bool told_age_ = false;
   std::unique_ptr<HttpClient> http_;  // to it; null: not made yet
   Credential shown_;                  // whose certificate connections show
 };

@@ -121,7 +121,7 @@ Outcome<std::string> AuthorizationOf(const HttpRequest& request, const Endpoint&
   return std::move(given).value();
 }
 
-// Retry-After in seconds; 0 for a date, which our server never sends.
+// Retry-After or Muster-Copy-Age in whole seconds; 0 for a date, which our server never sends.
 int SecondsOf(std::string_view text) {
   int value = 0;
   std::from_chars(text.data(), text.data() + text.size(), value);
@@ -284,6 +284,7 @@ Outcome<HttpResponse> HttpClient::SendOnce(const HttpRequest& request, std::int6
   response.location = Text(parser.get()[http::field::location]);
   response.leader = Text(parser.get()["Muster-Leader"]);
   response.log_offset = Text(parser.get()["Muster-Log-Offset"]);
+  response.copy_age_s = SecondsOf(Text(parser.get()["Muster-Copy-Age"]));
   const bool to_sink = sink != nullptr && response.status >= 200 && response.status < 300;
   if (to_sink && request.began) request.began(response);
   if (to_sink && !(*sink)({})) return response;

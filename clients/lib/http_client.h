@@ -35,6 +35,7 @@ struct HttpResponse {
   std::string location = {};    // Location, of a redirect
   std::string leader = {};      // Muster-Leader: "none" if nobody is known to lead
   std::string log_offset = {};  // Muster-Log-Offset, of a log
+  int copy_age_s = 0;           // Muster-Copy-Age in whole seconds, 0 if absent
 };
 
 /// Takes what is known of an answer when its body begins.

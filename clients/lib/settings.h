@@ -40,6 +40,8 @@ struct Settings {
   std::string token;                         // sent as a bearer token if not empty
   std::shared_ptr<CredentialSource> source;  // gives the token instead; may be null
   std::string warning;                       // for the user, with every command; "": none
+  /// Tells the user something while a command runs, such as the age of an answer; may be null.
+  std::function<void(const std::string&)> warn;
   std::string ns = "default";                // default namespace
   /// Whom to act as (--as, --as-group); "": nobody else. The server asks whether the caller may.
   std::string as_user;

@@ -84,6 +84,9 @@ std::optional<client::Settings> FindServer(const char* command) {
   }
   if (!settings->warning.empty())
     std::fprintf(stderr, "%s: warning: %s\n", command, settings->warning.c_str());
+  settings->warn = [command](const std::string& text) {
+    std::fprintf(stderr, "%s: warning: %s\n", command, text.c_str());
+  };
   return std::move(settings).value();
 }
 

@@ -29,5 +29,8 @@ inline constexpr std::int64_t kSilentStreamMs = 5'000;
 inline constexpr std::int64_t kServerThereMs = 5'000;
 // Redirects that one request follows: a leader may change while it is looked for.
 inline constexpr int kRedirects = 4;
+// An answer that is so many seconds old is told to be: a standby's copy of 100,000 jobs may be
+// eight.
+inline constexpr int kToldAgeS = 10;
 
 }  // namespace muster::limits

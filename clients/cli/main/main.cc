@@ -474,6 +474,9 @@ int Run(int argc, char** argv) {
   if (!settings.ok()) return PrintError(settings.error().detail), kBadUsage;
   if (!settings->warning.empty())
     std::fprintf(stderr, "muster: warning: %s\n", settings->warning.c_str());
+  settings->warn = [](const std::string& text) {
+    std::fprintf(stderr, "muster: warning: %s\n", text.c_str());
+  };
   Session session(std::move(settings).value(), line.all_namespaces);
   return line.run(session);
 }

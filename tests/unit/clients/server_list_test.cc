@@ -282,6 +282,26 @@ TEST(ServerList, AFileThatCannotBeWrittenIsNoError) {
   }
 }
 
+TEST(ServerList, AnOldAnswerIsToldToBeOldOnce) {
+  std::string age = "9.999";
+  const FakeServer server([&age](const FakeRequest&) {
+    FakeAnswer answer{200, "{}"};
+    answer.extra_headers = "Muster-Copy-Age: " + age + "\r\n";
+    return answer;
+  });
+  std::vector<std::string> told;
+  Settings settings = List({server.port()});
+  settings.warn = [&told](const std::string& text) { told.push_back(text); };
+  ApiClient client(settings);
+  EXPECT_TRUE(client.Get("/v1/jobs").ok());
+  EXPECT_TRUE(told.empty()) << "a copy is a little old";
+  age = "12.345";
+  EXPECT_TRUE(client.Get("/v1/jobs").ok());
+  EXPECT_TRUE(client.Get("/v1/jobs").ok());
+  EXPECT_EQ(told, std::vector<std::string>{"this is what was known 12 s ago: the server does not "
+                                           "lead, or its database is away"});
+}
+
 TEST(ServerList, IsReadFromItsText) {
   const auto list = ParseServerList("https://a.example:1,unix:/run/m.sock,127.0.0.1:9");
   ASSERT_TRUE(list.ok());
