@@ -87,9 +87,9 @@ TEST_F(RegressDecisions, AJobForWhichRoomIsBeingMade_TakesRoomThatComesFreeElsew
   EXPECT_EQ(world.StateOf(urgent), JobState::kAdmitted);
 }
 
-// Found by the simulation (seed 1445, I14), when members got queues of their own: a job that was
-// admitted by another member than the one on which it held room freed that room, and nobody who
-// waited for it was tried again.
+// Found by the simulation (seed 1445, I14), mended by c7c54c8: a job that was admitted by another
+// member than the one on which it held room freed that room, and nobody who waited for it was tried
+// again.
 TEST_F(RegressDecisions, RoomThatAJobLeavesForAnotherMember_IsTaken) {
   Declare(4);
   Apply({MemberObject("west", {{"cpu", 4000}}), LocalQueueObject("own", "cq-own"),
