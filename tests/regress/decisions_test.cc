@@ -87,6 +87,38 @@ TEST_F(RegressDecisions, AJobForWhichRoomIsBeingMade_TakesRoomThatComesFreeElsew
   EXPECT_EQ(world.StateOf(urgent), JobState::kAdmitted);
 }
 
+// Found by the simulation (seed 1445, I14), mended by c7c54c8: a job that was admitted by another
+// member than the one on which it held room freed that room, and nobody who waited for it was tried
+// again.
+TEST_F(RegressDecisions, RoomThatAJobLeavesForAnotherMember_IsTaken) {
+  Declare(4);
+  Apply({MemberObject("west", {{"cpu", 4000}}), LocalQueueObject("own", "cq-own"),
+         WithAnnotation(ClusterQueueObject({.name = "cq-own", .nominal = {{"cpu", 64'000}}}),
+                        "muster.io/dispatch-mode", "AllAtOnce")});
+  Apply(QueueOf("others", 64));
+  const JobId filler = Running(OfQueue("others", "filler", 4));
+  const JobId asks = world.Submit(OfQueue("own", "asks", 4))->id;
+  const JobId waits = world.Submit(OfQueue("others", "waits", 4))->id;
+  ASSERT_EQ(world.StateOf(asks), JobState::kReserved);
+  ASSERT_EQ(world.Job(waits)->reason, Reason::kWaitingForCapacity);
+  const std::string full = world.Job(filler)->cluster;
+  NominateCommand nominate;
+  nominate.job = asks;
+  nominate.attempt = -1;
+  nominate.clusters = {world.Job(asks)->cluster, full};
+  nominate.done = [](Result<JobPtr>) {};
+  world.engine->Post(std::move(nominate));
+  ChooseMemberCommand choose;
+  choose.job = asks;
+  choose.attempt = 1;
+  choose.cluster = full;  // its own queue has made room there
+  choose.done = [](Result<JobPtr>) {};
+  world.engine->Post(std::move(choose));
+  world.Settle();
+  ASSERT_EQ(world.Job(asks)->cluster, full);
+  EXPECT_EQ(world.StateOf(waits), JobState::kAdmitted);
+}
+
 // Found by the simulation (seed 5603), mended by e3535f2. Only without the victim of the round,
 // which still runs, the cohort has the quota for its last job: CheckPlan stopped the daemon, again
 // after each start.

@@ -48,6 +48,8 @@ void OwnQueues::Admit(const DispatchKey& key, const std::string& uid) {
   if (copy == nullptr) return;
   stage_.Note("admitted there " + Text(key));
   copy->admitted = true;
+  copy->evicted = false;
+  copy->message.clear();
   copy->admitted_since = stage_.clock.WallNow();
   let_.insert(key);
   on_admitted(key);
@@ -61,8 +63,11 @@ void OwnQueues::TakeBack(const DispatchKey& key, const std::string& uid) {
   MemberCopy* const copy = Find(key, uid);
   if (copy == nullptr) return;
   stage_.Note("taken back there " + Text(key));
+  copy->admitted = false;
   copy->evicted = true;
   copy->message = "preempted there";
+  stage_.agenda.After((500 + Draw(key, "admits again", 6'000)) * kMs,
+                      [this, key, uid] { Admit(key, uid); });
 }
 
 Result<Done> OwnQueues::Remove(const CopyRemoval& removal) {
@@ -90,7 +95,7 @@ void OwnQueues::Wipe(const std::string& cluster) {
 
 bool OwnQueues::Lets(const DispatchKey& key) const {
   const auto found = copies_.find(key);
-  return found != copies_.end() && found->second.admitted && !found->second.evicted;
+  return found != copies_.end() && found->second.admitted;
 }
 
 std::vector<std::string> OwnQueues::Left() const {

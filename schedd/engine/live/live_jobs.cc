@@ -101,14 +101,16 @@ JobPtr LiveJobs::Put(JobPtr before, changes::Draft after, const char* event) {
   return job;
 }
 
-// Three cases: the record takes quota; it gives all of it back; or it goes on holding and charges
-// another amount (reclaimable pods, an elastic size). If a dispatched job gives its quota back, its
-// attempt has ended, and its line of accounting is written with it.
+// Four cases: the record takes quota; it gives all of it back; or it goes on holding and charges
+// another amount (reclaimable pods, an elastic size), or holds its room on another member, which
+// frees the room where it was. If a dispatched job gives its quota back, its attempt has ended, and
+// its line of accounting is written with it.
 void LiveJobs::TouchCharges(const JobRecord& before, const JobRecord& after) {
   const bool held = Holds(before), holds = Holds(after);
   if (!held && holds) commits_.tx().Touch(*after.admission);
   const bool frees = held && !holds;
-  if (!frees && !(held && holds && ChargesOther(before, after))) return;
+  const bool moves = held && holds && before.cluster != after.cluster;
+  if (!frees && !moves && !(held && holds && ChargesOther(before, after))) return;
   waiting_.NoteReleased(before.admission->cluster_queue);
   if (!MUSTER_PLANTED(usage_row_not_written)) commits_.tx().Touch(*before.admission);
   if (frees && IsDispatched(before.state) && !MUSTER_PLANTED(attempt_not_accounted)) {
