@@ -49,15 +49,14 @@ std::int64_t Backoff(int failures, Random& random) {
 }
 
 // Another daemon that led in between may have been stopped since, and its orders hold for one term:
-// then ours begin when the lease's board says, or a term later. Nobody led in between if the epoch
-// is the next one after ours, or the first of a new database, or if the options say so.
+// then ours begin when the lease's board says, or, without a board, a term later. Nobody led in
+// between if the epoch is the next one after ours, or the first of a new database.
 void BeginTerm(const EngineOptions& options, Epoch before, const Lease& lease, Monotonic asked,
                Monotonic led) {
   if (options.lead == nullptr) return;
   if (options.lease != nullptr)
     return options.lead->Begin(lease.epoch, asked, std::max(led, options.lease->orders_from()));
-  const bool nobody_between = before.value == 0 ? options.sole_leader || lease.epoch.value == 1
-                                                : lease.epoch.value == before.value + 1;
+  const bool nobody_between = lease.epoch.value == before.value + 1;
   options.lead->Begin(lease.epoch, asked, nobody_between ? led : led + options.lead->length_ns());
 }
 

@@ -48,9 +48,6 @@ struct EngineOptions {
   /// The engine begins, renews and ends this term; its permits let orders be carried out. Null:
   /// orders need no permit (tests, simulation).
   std::shared_ptr<LeadTerm> lead = nullptr;
-  /// True if no other daemon can have led this store before, or can still act under an earlier
-  /// lead: the term then begins without waiting.
-  bool sole_leader = false;
   /// Who leads, as the store learns it. While another daemon does, the engine publishes copies of
   /// the database. Null: no other daemon is reckoned with but by epochs. Must outlive the engine.
   LeaseBoard* lease = nullptr;
