@@ -48,6 +48,18 @@ std::int64_t Backoff(int failures, Random& random) {
          kNanosPerMilli;
 }
 
+// Of submissions and conditions; other times may be those of members, whose clocks are their own.
+WallTime LastStamp(const std::vector<JobPtr>& jobs) {
+  WallTime last;
+  for (const JobPtr& job : jobs) {
+    last = std::max(last, job->submit_time);
+    if (job->conditions == nullptr) continue;
+    for (const Condition& condition : *job->conditions)
+      last = std::max(last, condition.last_transition);
+  }
+  return last;
+}
+
 // Another daemon that led in between may have been stopped since, and its orders hold for one term:
 // then ours begin when the lease's board says, or, without a board, a term later. Nobody led in
 // between if the epoch is the next one after ours, or the first of a new database.
@@ -149,6 +161,7 @@ bool Recovery::Try() {
   const WallTime since = FinishedSince();
   auto loaded = context.store.Load(lease->epoch, since);
   if (!loaded.ok()) return Fail("reading the database", loaded.error());
+  if (context.options.on_last_stamp) context.options.on_last_stamp(LastStamp(loaded->jobs));
   Rebuild(std::move(loaded).value(), since);
   MUSTER_FAULT_POINT(world_rebuilt);
   failures_ = 0;
