@@ -97,7 +97,7 @@ void SchedulerService::Apply(const auth::Principal& who, std::string ns,
                              who,
                              authorizer_,
                              **view,
-                             engine_.WallNow()};
+                             engine_.CalendarNow()};
   Result<ApplyPlan> planned = PlanApply(context, ns, documents);
   if (!planned.ok()) return done(planned.error());
   for (std::size_t i = 0; i < planned->jobs.size(); ++i) {

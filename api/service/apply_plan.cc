@@ -177,7 +177,7 @@ class Planner {
     if (!create.ok()) return create;
     SubmissionBuilder builder(config_, context_.settings, context_.random, context_.pod_sets,
                               context_.who, context_.authorizer);
-    builder.Know(context_.view.clusters, context_.view.as_of);
+    builder.Know(context_.view.clusters, context_.now);
     Result<std::vector<Submission>> built = builder.BuildParsed(ns, std::move(*parsed));
     if (!built.ok()) return built.error();
     const Status fits = RefuseNeverFits(context_.view, *built->front().draft);

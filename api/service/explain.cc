@@ -187,7 +187,7 @@ Result<SubmissionEstimate> SchedulerService::EstimateSubmission(const auth::Prin
   PodSetCache pod_sets;
   SubmissionBuilder builder(*(*view)->config, *(*view)->settings, random_, pod_sets, who,
                             authorizer_);
-  builder.Know((*view)->clusters, now);
+  builder.Know((*view)->clusters, engine_.CalendarNow());
   Result<std::vector<Submission>> built = builder.Build(request.ns, std::move(request.body), "");
   if (!built.ok()) return built.error();
   auto job = std::make_shared<JobRecord>(*built->front().draft);

@@ -260,7 +260,7 @@ void SchedulerService::ChangeObjects(const auth::Principal& who, std::vector<Obj
   }
   if (!errors.empty()) return done(Combined(std::move(errors)));
   const Status granted =
-      JudgeGrants(authorizer_, who, *(*view)->config, config, changes, engine_.WallNow());
+      JudgeGrants(authorizer_, who, *(*view)->config, config, changes, engine_.CalendarNow());
   if (!granted.ok()) return done(granted.error());
   const Status quotas =
       JudgeQuotas(authorizer_, who, *(*view)->config, config, *(*view)->objects, &changes);

@@ -78,7 +78,7 @@ void SchedulerService::SubmitAll(const auth::Principal& who, SubmitRequest reque
   if (const Status may = MaySubmit(authorizer_, who, asked); !may.ok()) return done(may.error());
   SubmissionBuilder builder(*(*view)->config, *(*view)->settings, random_, pod_sets_, who,
                             authorizer_);
-  builder.Know((*view)->clusters, engine_.WallNow());
+  builder.Know((*view)->clusters, engine_.CalendarNow());
   Result<std::vector<Submission>> jobs =
       builder.Build(request.ns, std::move(request.body), request.idempotency_key);
   if (!jobs.ok()) return done(jobs.error());
@@ -115,7 +115,7 @@ void SchedulerService::SubmitBatch(const auth::Principal& who, std::string ns,
   if (!view.ok()) return done(view.error());
   SubmissionBuilder builder(*(*view)->config, *(*view)->settings, random_, pod_sets_, who,
                             authorizer_);
-  builder.Know((*view)->clusters, engine_.WallNow());
+  builder.Know((*view)->clusters, engine_.CalendarNow());
   // One was counted with the request.
   if (bodies.size() > 1) {
     if (const Status rate = TakeRate(who, bodies.size() - 1); !rate.ok()) return done(rate.error());

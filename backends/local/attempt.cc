@@ -368,9 +368,7 @@ void Attempt::LookAt(Pod* pod) {
   if (!pod->disk.record.live()) return;
   // Asked before the status is read, because a supervisor writes its last status before it ends.
   const bool lives = SupervisorLives(pod->dir);
-  std::int64_t sequence = 0;
-  if (Result<PodOnDisk> disk = ReadPodDirectory(pod->dir, &sequence); disk.ok())
-    pod->disk = std::move(*disk);
+  Reread(pod);
   if (pod->disk.record.live() && !lives) OnSilence(pod);
   if (pod->disk.record.live()) return;
   Unshare(pod);
@@ -394,14 +392,27 @@ void Attempt::OnSilence(Pod* pod) {
   const std::string why = pod->disk.record.stopping ? "stopped before it ran"
                           : never_ran ? "the pod's supervisor could not be started: " + trouble_
                                       : "the pod's supervisor was killed";
-  const WallTime now = world_.options.clock->WallNow();
-  if (!WriteLostStatus(pod->dir, pod->disk, now, never_ran ? "FailedToStart" : "Lost", why).ok()) {
-    WakeAt(now.Plus(kRetryUs));
-    return;
-  }
+  // As the supervisor would have stamped it.
+  const WallTime today = world_.options.clock->CalendarNow();
+  const char* const reason = never_ran ? "FailedToStart" : "Lost";
+  if (!WriteLostStatus(pod->dir, pod->disk, today, reason, why).ok())
+    return WakeAt(world_.options.clock->WallNow().Plus(kRetryUs));
+  Reread(pod);
+}
+
+// Supervisors stamp by the host's clock, which may step; back-offs and records go by the backend's.
+// A stamp that was read once stays as it is.
+void Attempt::Reread(Pod* pod) const {
   std::int64_t sequence = 0;
-  if (Result<PodOnDisk> disk = ReadPodDirectory(pod->dir, &sequence); disk.ok())
-    pod->disk = std::move(*disk);
+  Result<PodOnDisk> disk = ReadPodDirectory(pod->dir, &sequence);
+  if (!disk.ok()) return;
+  const std::int64_t ahead_us = CalendarAheadUs(*world_.options.clock);
+  const auto take = [ahead_us](WallTime known, WallTime* read) {
+    if (read->set()) *read = known.set() ? known : read->Plus(-ahead_us);
+  };
+  take(pod->disk.record.started, &disk->record.started);
+  take(pod->disk.record.ended, &disk->record.ended);
+  pod->disk = std::move(*disk);
 }
 
 // No pod runs any more: keeps the record and the logs, or deletes the directory; then answers.

@@ -114,6 +114,7 @@ class Attempt : public std::enable_shared_from_this<Attempt> {
   void ReportStepsOn();
   void EndSteps(WallTime ended);
   void LookAt(Pod* pod);
+  void Reread(Pod* pod) const;
   void OnSilence(Pod* pod);
   bool WatchPod(Pod* pod);
   void KillOverdue();

@@ -51,7 +51,9 @@ PodContext Attempt::ContextFor(const PodWish& wish, const std::string& pod_dir) 
   context.steps_dir = dir_ + "/steps";
   context.step_agent = world_.step_agent;
   context.commands_dir = world_.commands_dir;
-  context.time_began = state_.released.Plus(PausedUs(world_.options.clock->WallNow()));
+  // The supervisor and the job read the host's clock.
+  const Clock& clock = *world_.options.clock;
+  context.time_began = state_.released.Plus(PausedUs(clock.WallNow()) + CalendarAheadUs(clock));
   return context;
 }
 

@@ -127,7 +127,8 @@ void Attempt::EndSteps(WallTime ended) {
   std::map<std::int32_t, StepRecord> open = std::exchange(open_steps_, {});
   for (auto& [number, step] : open) {
     step.state = EndOfUnfinished(state_.outcome);
-    step.end_time = ended;
+    // The agent has stamped the step's begin by the host's clock.
+    step.end_time = ended.Plus(CalendarAheadUs(*world_.options.clock));
     unfinished.push_back(std::move(step));
   }
   ReportSteps(std::move(unfinished));

@@ -37,7 +37,7 @@ struct LocalOptions {
   std::vector<LocalCluster> clusters;
   /// Users that no job runs as, because files of the daemon belong to them.
   std::vector<std::int64_t> reserved_users = {};
-  /// These three must outlive the backend.
+  /// These three must outlive the backend. Time limits and back-offs go by the clock's WallNow.
   const Clock* clock = nullptr;
   TimerService* timers = nullptr;
   Random* random = nullptr;

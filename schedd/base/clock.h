@@ -13,11 +13,22 @@ namespace muster {
 class Clock {
  public:
   virtual ~Clock() = default;
-  /// For all ordering, deadlines and durations.
+  /// For all ordering, deadlines and durations within this process.
   virtual Monotonic Now() const = 0;
-  /// Only for times that are stamped into rows and shown.
+  /// For times that are stamped into rows, and for durations since such a time. In the daemon it
+  /// does not step with the host's clock (steady_clock.h).
   virtual WallTime WallNow() const = 0;
+  /// The host's wall clock, with its steps: for absolute times that people, issuers of credentials
+  /// and certificates name (--begin, --deadline, an expiry), and for the audit trail. Never for a
+  /// duration.
+  virtual WallTime CalendarNow() const { return WallNow(); }
 };
+
+/// By how many microseconds the host's wall clock is ahead of WallNow(); negative: behind. What is
+/// stamped by programs that read the kernel's clock is moved by it.
+inline std::int64_t CalendarAheadUs(const Clock& clock) {
+  return SaturatingSub(clock.CalendarNow().us, clock.WallNow().us);
+}
 
 using TimerId = std::uint64_t;
 

@@ -30,6 +30,7 @@
 #include "schedd/base/lease.h"
 #include "schedd/base/limits.h"
 #include "schedd/base/mutex.h"
+#include "schedd/base/steady_clock.h"
 #include "schedd/daemon/access.h"
 #include "schedd/daemon/data_directory.h"
 #include "schedd/daemon/database_report.h"
@@ -92,7 +93,9 @@ struct Daemon::Impl {
 
   DaemonConfig config;
   int lock_fd = -1;
-  RealClock clock;
+  // The host's clock may step: it judges absolute times alone (docs/rules/time.md).
+  RealClock host_clock;
+  SteadyClock clock{host_clock};
   // Only this daemon, which holds the lock of the directory, can use a private PostgreSQL.
   bool IsSole() const { return config.postgres_url.empty(); }
   const std::shared_ptr<LeadTerm> lead = std::make_shared<LeadTerm>(
@@ -251,9 +254,10 @@ Status Daemon::Impl::Serve() {
   auto tls = MakeTls(config.tls, metrics);
   if (!tls.ok()) return tls.error();
   access = std::make_unique<Access>(
-      config, clock, [this] { return engine->View()->config; }, *tls);
+      config, host_clock, [this] { return engine->View()->config; }, *tls);
   audit = std::make_unique<api::AuditLog>(
-      [this](AuditCommand command) { return engine->Post(std::move(command)); }, clock, timers);
+      [this](AuditCommand command) { return engine->Post(std::move(command)); }, host_clock,
+      timers);
   auditing = std::make_unique<auth::AuditingAuthorizer>(access->authorizer(), *audit);
   service = std::make_unique<api::SchedulerService>(
       *engine, *store, random, *auditing,
@@ -275,7 +279,7 @@ Status Daemon::Impl::Serve() {
   rest_options.socket = RestSocketOf(config);
   rest_options.accepted = access->accepted();
   rest_options.access_problems = [this] { return access->Problems(); };
-  rest_options.clock = &clock;
+  rest_options.clock = &host_clock;
   rest_options.lease = &lease;
   rest_options.default_image = config.default_image;
   for (const auth::IssuerConfig& one : config.oidc) {
@@ -415,6 +419,7 @@ Status Daemon::Start() {
   engine_options.lead = d.lead;
   engine_options.lease = &d.lease;
   engine_options.holder = HostName();
+  engine_options.on_last_stamp = [&d](WallTime last) { d.clock.NotBefore(last); };
   engine_options.on_ready = [&d] { d.EndRecoveryWait(); };
   d.engine = std::make_unique<Engine>(*d.store, d.clock, d.random, *d.dispatcher, d.metrics,
                                       engine_options, [&d](const std::vector<Event>& events) {

@@ -216,10 +216,12 @@ std::chrono::nanoseconds Engine::Impl::IdleTime() const {
   if (!Ready())
     return owners.commits.pace().Outstanding() ? kIdle : within(recovery.next_try() - now);
   std::chrono::nanoseconds idle = within(NextTimer() - now);
-  if (const WallTime due = NextDeadline(); due.set()) {
-    const std::int64_t us = SaturatingSub(due.us, context.clock.WallNow().us);
-    idle = std::min(idle, within(MicrosToNanos(us)));
-  }
+  const auto wake = [&](WallTime due, WallTime by) {
+    if (!due.set()) return;
+    idle = std::min(idle, within(MicrosToNanos(SaturatingSub(due.us, by.us))));
+  };
+  wake(NextDeadline(), context.clock.WallNow());
+  wake(owners.alarms.NextOfCalendar(), context.clock.CalendarNow());
   return idle;
 }
 
@@ -264,6 +266,8 @@ bool Engine::Post(Command command) {
 WorldViewPtr Engine::View() const { return impl_->publisher.View(); }
 
 WallTime Engine::WallNow() const { return impl_->context.clock.WallNow(); }
+
+WallTime Engine::CalendarNow() const { return impl_->context.clock.CalendarNow(); }
 
 bool Engine::Step() { return impl_->Step(std::chrono::nanoseconds(0)); }
 

@@ -35,8 +35,9 @@ class Engine {
   /// The newest published view, from any thread. Never blocks for long and is never null; before
   /// the first recovery it is an empty world with ready = false.
   WorldViewPtr View() const;
-  /// The wall clock that the engine was given; from any thread.
+  /// The two wall clocks that the engine was given (schedd/base/clock.h); from any thread.
   WallTime WallNow() const;
+  WallTime CalendarNow() const;
   /// One pass of the loop without waiting; false if there was nothing to do. Tests and the
   /// deterministic simulation drive the engine by it, instead of Run.
   bool Step();

@@ -48,16 +48,27 @@ std::int64_t Backoff(int failures, Random& random) {
          kNanosPerMilli;
 }
 
+// Of submissions and conditions; other times may be those of members, whose clocks are their own.
+WallTime LastStamp(const std::vector<JobPtr>& jobs) {
+  WallTime last;
+  for (const JobPtr& job : jobs) {
+    last = std::max(last, job->submit_time);
+    if (job->conditions == nullptr) continue;
+    for (const Condition& condition : *job->conditions)
+      last = std::max(last, condition.last_transition);
+  }
+  return last;
+}
+
 // Another daemon that led in between may have been stopped since, and its orders hold for one term:
-// then ours begin when the lease's board says, or a term later. Nobody led in between if the epoch
-// is the next one after ours, or the first of a new database, or if the options say so.
+// then ours begin when the lease's board says, or, without a board, a term later. Nobody led in
+// between if the epoch is the next one after ours, or the first of a new database.
 void BeginTerm(const EngineOptions& options, Epoch before, const Lease& lease, Monotonic asked,
                Monotonic led) {
   if (options.lead == nullptr) return;
   if (options.lease != nullptr)
     return options.lead->Begin(lease.epoch, asked, std::max(led, options.lease->orders_from()));
-  const bool nobody_between = before.value == 0 ? options.sole_leader || lease.epoch.value == 1
-                                                : lease.epoch.value == before.value + 1;
+  const bool nobody_between = lease.epoch.value == before.value + 1;
   options.lead->Begin(lease.epoch, asked, nobody_between ? led : led + options.lead->length_ns());
 }
 
@@ -150,6 +161,7 @@ bool Recovery::Try() {
   const WallTime since = FinishedSince();
   auto loaded = context.store.Load(lease->epoch, since);
   if (!loaded.ok()) return Fail("reading the database", loaded.error());
+  if (context.options.on_last_stamp) context.options.on_last_stamp(LastStamp(loaded->jobs));
   Rebuild(std::move(loaded).value(), since);
   MUSTER_FAULT_POINT(world_rebuilt);
   failures_ = 0;

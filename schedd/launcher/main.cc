@@ -12,6 +12,7 @@
 #include "backends/launcher/launcher_server.h"
 #include "backends/local/host_accounts.h"
 #include "backends/local/local_backend.h"
+#include "schedd/base/steady_clock.h"
 #include "schedd/daemon/real_clock.h"
 #include "schedd/launcher/launcher_config.h"
 #include "schedd/launcher/trusted_path.h"
@@ -45,7 +46,8 @@ Status Run(const muster::LauncherConfig& config, const sigset_t& signals) {
     return muster::InvalidField("--daemon-user",
                                 config.daemon_user + " is no account of this host other than root");
   if (Status sound = CheckPlaces(config); !sound.ok()) return sound;
-  const muster::RealClock clock;
+  const muster::RealClock host_clock;
+  const muster::SteadyClock clock(host_clock);
   muster::RealTimers timers(clock);
   muster::RealRandom random;
   muster::LocalOptions options;

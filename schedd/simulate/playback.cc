@@ -177,8 +177,9 @@ void Playback::Enter(const JobPtr& job) {
   if (core::EntryGate(*job)) return;
   entering_.push_back(job);
   const auto& requeue_at = StateOf(*job).requeue_at;
-  if (requeue_at && *requeue_at > now_ && !IsTrue(*job, "Requeued"))
-    events_.push({*requeue_at, EventKind::kRequeue, job->id, 0});
+  const bool waits = requeue_at && *requeue_at > now_ && !IsTrue(*job, "Requeued");
+  if (waits || core::WaitsForBegin(*job))
+    events_.push({std::max(*requeue_at, now_), EventKind::kRequeue, job->id, 0});
 }
 
 // Tells the queues what was released and which jobs enter, once for all that happened at one

@@ -21,7 +21,9 @@ EngineWorld::EngineWorld(std::uint64_t seed, EngineOptions options,
 
 void EngineWorld::Start() {
   metrics = std::make_unique<Metrics>();
-  engine = std::make_unique<Engine>(store, clock, random, members, *metrics, options_,
+  steady = std::make_unique<SteadyClock>(clock);
+  options_.on_last_stamp = [this](WallTime last) { steady->NotBefore(last); };
+  engine = std::make_unique<Engine>(store, *steady, random, members, *metrics, options_,
                                     [this](const std::vector<Event>& more) {
     events.insert(events.end(), more.begin(), more.end());
   });

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "schedd/base/steady_clock.h"
 #include "schedd/engine/engine.h"
 #include "schedd/store/memory/memory_store.h"
 #include "tests/support/builders.h"
@@ -55,7 +56,10 @@ class EngineWorld {
   std::int64_t UsedCpu(const std::string& cluster_queue = "cq") const;
   StoredWorld Stored();
 
+  /// The host's; its jumps reach the engine as they do in the daemon.
   FakeClock clock;
+  /// The engine's, anew with each start.
+  std::unique_ptr<SteadyClock> steady;
   SeededRandom random;
   MemoryStore store;
   FakeMembers members;

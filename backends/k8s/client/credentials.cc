@@ -66,7 +66,7 @@ Result<const Auth*> Credentials::Current() {
   LookAtFiles(false);
   if (!access_.exec.empty()) {
     const Monotonic now = clock_.Now();
-    const WallTime wall = clock_.WallNow();
+    const WallTime wall = clock_.CalendarNow();
     const bool usable =
         given_ && !plugin_rejected_ && (!given_->expires.set() || wall.us < given_->expires.us);
     const bool early = usable && given_->expires.set() && wall.Plus(kRunEarlyUs) >= given_->expires;
@@ -198,7 +198,7 @@ void Credentials::StartPlugin() {
 void Credentials::PluginDone(Result<ExecCredentials> result) {
   if (stopped_) return;
   run_.reset();
-  if (result && result->expires.set() && result->expires <= clock_.WallNow())
+  if (result && result->expires.set() && result->expires <= clock_.CalendarNow())
     result = Unauthenticated("the exec plugin printed credentials that have expired");
   if (result) {
     given_ = *std::move(result);

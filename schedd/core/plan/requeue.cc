@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "schedd/base/quantity.h"
+#include "schedd/core/preempt/eviction_pace.h"
 #include "schedd/model/admission_lifecycle.h"
 
 namespace muster::core {
@@ -83,6 +84,7 @@ bool BackoffExpired(const JobRecord& job, WallTime now) {
       requeued != nullptr && !requeued->status) {
     return false;
   }
+  if (WaitsForBegin(job)) return false;
   const auto& at = StateOf(job).requeue_at;
   return !at || *at <= now;
 }

@@ -48,7 +48,8 @@ struct LastAssignment {
 using LastAssignmentPtr = std::shared_ptr<const LastAssignment>;
 
 /// True if nothing keeps the workload from being tried at `now`: its condition Requeued is not
-/// False and its requeueAt has come.
+/// False and its requeueAt has come. The time of --begin is not judged here: whoever knows the
+/// host's clock ends that wait in the record (changes::BackoffFinished).
 bool BackoffExpired(const JobRecord& job, WallTime now);
 
 /// True if `a` and `b`, two records of one workload, differ in nothing that could make a parked

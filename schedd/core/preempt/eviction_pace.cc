@@ -42,6 +42,12 @@ void HoldBack(JobRecord* job, WallTime until, WallTime now) {
   DelayRequeue(job, until);
 }
 
+// changes::BeginAt sets the two times equal; a later back-off has moved requeueAt on.
+bool WaitsForBegin(const JobRecord& job) {
+  const std::optional<WallTime>& begin_at = BatchStateOf(job).begin_at;
+  return begin_at && HeldBackUntil(job) == begin_at;
+}
+
 std::optional<WallTime> HeldBackUntil(const JobRecord& job) {
   const Condition* requeued = FindCondition(job, "Requeued");
   const auto& again_at = StateOf(job).requeue_at;

@@ -37,6 +37,10 @@ class EvictionPace {
 /// something else already (Requeued is not True).
 void HoldBack(JobRecord* job, WallTime until, WallTime now);
 
+/// True if what keeps a waiting job is the time of --begin: an absolute time, which is judged by
+/// the host's wall clock (Clock::CalendarNow). All other waits end by Clock::WallNow.
+bool WaitsForBegin(const JobRecord& job);
+
 /// The time before which a waiting job is not tried, if only time keeps it; nullopt if nothing
 /// does.
 std::optional<WallTime> HeldBackUntil(const JobRecord& job);

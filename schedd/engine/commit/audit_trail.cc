@@ -35,13 +35,13 @@ bool AuditTrail::Fire() {
   if (context_.options.audit_retention_ms > 0 && now >= next_forgetting_) {
     next_forgetting_ = now + MillisToNanos(limits::kForgetAuditEveryMs);
     commits_.tx().forget_audit_before =
-        context_.clock.WallNow().Plus(-context_.options.audit_retention_ms * kMicrosPerMilli);
+        context_.clock.CalendarNow().Plus(-context_.options.audit_retention_ms * kMicrosPerMilli);
     fired = true;
   }
   if (kept_.empty()) return fired;
   if (dropped_ > 0) {
     AuditRow& row = kept_.emplace_back(
-        AuditRowOf(Actor{}, context_.clock.WallNow(), "*", "audit",
+        AuditRowOf(Actor{}, context_.clock.CalendarNow(), "*", "audit",
                    "rows of refusals and reads that were not kept while the database was away"));
     row.result = kAuditFailed;
     row.code = CodeName(Code::kUnavailable);

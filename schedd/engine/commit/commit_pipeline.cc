@@ -42,7 +42,7 @@ void CommitPipeline::AddAudit(const Actor& actor, const char* verb, std::string 
                               std::string detail, std::int64_t old_version,
                               std::int64_t new_version) {
   AuditRow& row = tx_.audit.emplace_back(
-      AuditRowOf(actor, context_.clock.WallNow(), verb, std::move(object), std::move(detail)));
+      AuditRowOf(actor, context_.clock.CalendarNow(), verb, std::move(object), std::move(detail)));
   row.old_version = old_version;
   row.new_version = new_version;
 }

@@ -43,14 +43,14 @@ struct EngineOptions {
   std::int64_t audit_retention_ms = 0;
   /// The settings that change decisions (rule A2); never null.
   AdmissionSettingsPtr settings = std::make_shared<const AdmissionSettings>();
+  /// Runs on the engine thread when a recovery has read the database, with the latest time that a
+  /// daemon has stamped into a job there; unset: none. May be null.
+  std::function<void(WallTime)> on_last_stamp;
   /// Runs on the engine thread each time a recovery is done and visible in View(); may be null.
   std::function<void()> on_ready;
   /// The engine begins, renews and ends this term; its permits let orders be carried out. Null:
   /// orders need no permit (tests, simulation).
   std::shared_ptr<LeadTerm> lead = nullptr;
-  /// True if no other daemon can have led this store before, or can still act under an earlier
-  /// lead: the term then begins without waiting.
-  bool sole_leader = false;
   /// Who leads, as the store learns it. While another daemon does, the engine publishes copies of
   /// the database. Null: no other daemon is reckoned with but by epochs. Must outlive the engine.
   LeaseBoard* lease = nullptr;

@@ -9,10 +9,14 @@
 //   allocation's client until it runs (rule B34);
 // - in all other states, and while it is being stopped: none.
 //
-// Set compares the deadline of the record with the alarm that is set, so a change of the record
-// that moves no deadline costs one lookup. Ring looks at the record again and does what is due; the
-// change that it makes sets the next alarm. Deadlines are wall-clock times from the record, so they
-// survive a restart.
+// Set compares the deadlines of the record with the alarms that are set, so a change of the record
+// that moves no deadline costs two lookups. Ring looks at the record again and does what is due;
+// the change that it makes sets the next alarm. Deadlines are wall-clock times from the record, so
+// they survive a restart.
+//
+// --begin and --deadline are times that a user has named, and are judged by the host's clock; all
+// other deadlines end a span of time, and are judged by the clock that does not step
+// (docs/rules/time.md).
 #include "schedd/engine/jobs/alarms.h"
 
 #include "schedd/base/fault_points.h"
@@ -37,7 +41,12 @@ bool IsDeactivatedByMuster(const JobRecord& job) {
   return !StateOf(job).active && !StateOf(job).deactivation_cause.empty();
 }
 
-// The end that is due for a batch script at its deadline or because its client is gone.
+// What is due for a job next, by each clock; nullopt: nothing.
+struct Deadlines {
+  std::optional<WallTime> elapsed, calendar;
+};
+
+// The end of a batch script at its deadline or because its client is gone.
 struct BatchEnd {
   std::optional<WallTime> at;  // nullopt: none is to come
   Reason reason = Reason::kNone;
@@ -51,29 +60,43 @@ struct BatchEnd {
   }
 };
 
-BatchEnd NextBatchEnd(const JobRecord& job) {
+bool HasBatchEnds(const JobRecord& job) {
+  return job.batch_state != nullptr && !IsTerminal(job.state) && !changes::IsCancelling(job);
+}
+
+// The end that its --deadline asks for.
+BatchEnd DeadlineEnd(const JobRecord& job) {
   BatchEnd end;
-  if (job.batch_state == nullptr || IsTerminal(job.state) || changes::IsCancelling(job)) return end;
-  const BatchState& state = *job.batch_state;
-  const bool runs = job.state == JobState::kRunning;
-  end.Offer(runs || job.state == JobState::kAdmitted ? state.deadline : changes::LatestStart(job),
-            Reason::kDeadlineMissed, "It cannot end by its deadline");
-  if (runs) {
+  if (!HasBatchEnds(job)) return end;
+  const bool begun = job.state == JobState::kRunning || job.state == JobState::kAdmitted;
+  end.Offer(begun ? BatchStateOf(job).deadline : changes::LatestStart(job), Reason::kDeadlineMissed,
+            "It cannot end by its deadline");
+  return end;
+}
+
+// The end that comes when a span of time is over.
+BatchEnd SpanEnd(const JobRecord& job) {
+  BatchEnd end;
+  if (!HasBatchEnds(job)) return end;
+  const WallTime client_until = BatchStateOf(job).client_until;
+  if (job.state == JobState::kRunning) {
     end.Offer(changes::ChangedLimitEnd(job), Reason::kDeadlineExceeded,
               "It has run as long as its time limit allows");
-  } else if (state.client_until.set()) {
-    end.Offer(state.client_until, Reason::kClientGone,
+  } else if (client_until.set()) {
+    end.Offer(client_until, Reason::kClientGone,
               "The client that it was allocated for does not answer");
   }
   return end;
 }
 
-std::optional<WallTime> NextGeneralDeadline(const JobRecord& job,
-                                            const AdmissionSettings& settings);
-
-// The earliest deadline of the job; nullopt: none.
-std::optional<WallTime> NextDeadline(const JobRecord& job, const AdmissionSettings& settings) {
-  return Earlier(NextGeneralDeadline(job, settings), NextBatchEnd(job).at);
+// The end that is due; the earlier one if both are.
+BatchEnd DueEnd(const JobRecord& job, WallTime now, WallTime today) {
+  BatchEnd due;
+  const BatchEnd deadline = DeadlineEnd(job), span = SpanEnd(job);
+  if (deadline.at && *deadline.at <= today)
+    due.Offer(deadline.at, deadline.reason, deadline.message);
+  if (span.at && *span.at <= now) due.Offer(span.at, span.reason, span.message);
+  return due;
 }
 
 std::optional<WallTime> NextGeneralDeadline(const JobRecord& job,
@@ -83,9 +106,7 @@ std::optional<WallTime> NextGeneralDeadline(const JobRecord& job,
     return FindCondition(job, "Evicted")
         ->last_transition.PlusSeconds(*settings.retain_deactivated_s);
   }
-  if (job.state == JobState::kPending && StateOf(job).active) {
-    return core::HeldBackUntil(job);
-  }
+  if (job.state == JobState::kPending && StateOf(job).active) return core::HeldBackUntil(job);
   if (!IsDispatched(job.state) || IsTrue(job, "Evicted") || changes::IsCancelling(job))
     return std::nullopt;
   std::optional<WallTime> ready;
@@ -93,11 +114,20 @@ std::optional<WallTime> NextGeneralDeadline(const JobRecord& job,
   return Earlier(ready, ExecutionDeadline(job));
 }
 
+Deadlines NextDeadlines(const JobRecord& job, const AdmissionSettings& settings) {
+  Deadlines next{SpanEnd(job).at, DeadlineEnd(job).at};
+  const bool begins =
+      job.state == JobState::kPending && StateOf(job).active && core::WaitsForBegin(job);
+  std::optional<WallTime>& of_clock = begins ? next.calendar : next.elapsed;
+  of_clock = Earlier(of_clock, NextGeneralDeadline(job, settings));
+  return next;
+}
+
 }  // namespace
 
 void Alarms::Reset() {
-  alarms_.clear();
-  alarm_of_.clear();
+  elapsed_.Clear();
+  calendar_.Clear();
   unready_.clear();
 }
 
@@ -117,38 +147,31 @@ void Alarms::TrackPods(const JobRecord& job) {
 // Called for every record that enters or changes.
 void Alarms::Set(const JobRecord& job) {
   TrackPods(job);
-  const std::optional<WallTime> due = NextDeadline(job, context_.settings());
-  const auto known = alarm_of_.find(job.id);
-  if (known != alarm_of_.end()) {
-    if (due && known->second == *due) return;
-    alarms_.erase({known->second, job.id});
-    alarm_of_.erase(known);
-  }
-  if (!due) return;
-  alarms_.emplace(*due, job.id);
-  alarm_of_.emplace(job.id, *due);
+  const Deadlines due = NextDeadlines(job, context_.settings());
+  elapsed_.Set(job.id, due.elapsed);
+  calendar_.Set(job.id, due.calendar);
 }
 
-// An alarm is taken off before it rings, because Ring sets the next one by way of Change.
+// An alarm is taken off before it rings, because Ring sets the next one by way of Change. The
+// clocks are read once: what was due must not stop being so because the host's clock steps back
+// meanwhile.
 bool Alarms::Fire() {
   bool fired = false;
-  const WallTime now = context_.clock.WallNow();
-  for (std::size_t i = 0; i < kAlarmsAtOnce && !alarms_.empty(); ++i) {
-    const auto [due, id] = *alarms_.begin();
-    if (due > now || MUSTER_PLANTED(back_off_never_ends)) break;
-    alarms_.erase(alarms_.begin());
-    alarm_of_.erase(id);
+  const WallTime now = context_.clock.WallNow(), today = context_.clock.CalendarNow();
+  for (std::size_t i = 0; i < kAlarmsAtOnce && !MUSTER_PLANTED(back_off_never_ends); ++i) {
+    std::optional<JobId> due = elapsed_.TakeDue(now);
+    if (!due) due = calendar_.TakeDue(today);
+    if (!due) break;
     fired = true;
-    if (const JobPtr job = jobs_.Find(id); job != nullptr) Ring(job);
+    if (const JobPtr job = jobs_.Find(*due); job != nullptr) Ring(job, now, today);
   }
   return fired;
 }
 
 // The maximum execution time goes before the time for ready pods: it deactivates the job for good.
 // `jitter` keeps jobs that failed together from coming back together.
-void Alarms::Ring(const JobPtr& job) {
-  const WallTime now = context_.clock.WallNow();
-  if (const BatchEnd end = NextBatchEnd(*job); end.at && *end.at <= now) {
+void Alarms::Ring(const JobPtr& job, WallTime now, WallTime today) {
+  if (const BatchEnd end = DueEnd(*job, now, today); end.at) {
     if (IsDispatched(job->state)) {
       attempts_.Stop(job, end.reason, end.message, true);
     } else {

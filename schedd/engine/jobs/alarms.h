@@ -1,12 +1,12 @@
 // Alarms: changes of jobs that time alone makes due: ends of back-offs, pods that are not ready,
-// maximum execution times, retention of deactivated jobs. Each job has at most one alarm, at its
-// earliest deadline, which is set anew with each change of its record. On the engine thread only.
+// maximum execution times, retention of deactivated jobs. Each job has at most one alarm at its
+// earliest deadline of either clock, which is set anew with each change of its record. On the
+// engine thread only.
 #pragma once
 
-#include <optional>
 #include <set>
-#include <unordered_map>
 
+#include "schedd/engine/jobs/due_times.h"
 #include "schedd/engine/jobs/job_commands.h"
 
 namespace muster {
@@ -27,8 +27,10 @@ class Alarms : public JobFollower {
   void Reset();
   /// Carries out the alarms that are due, a bounded number at once; false if none was.
   bool Fire();
-  /// When the next alarm is due; not set if there is none.
-  WallTime Next() const { return alarms_.empty() ? WallTime{} : alarms_.begin()->first; }
+  /// When the next alarm is due that goes by Clock::WallNow; not set if there is none.
+  WallTime Next() const { return elapsed_.Next(); }
+  /// The same of absolute times that users have named, which go by Clock::CalendarNow.
+  WallTime NextOfCalendar() const { return calendar_.Next(); }
   /// True while pods of an admitted job are not ready, if that blocks admission (rule A23, step l).
   bool SomePodsUnready() const { return !unready_.empty(); }
 
@@ -39,7 +41,7 @@ class Alarms : public JobFollower {
  private:
   void Set(const JobRecord& job);
   void TrackPods(const JobRecord& job);
-  void Ring(const JobPtr& job);
+  void Ring(const JobPtr& job, WallTime now, WallTime today);
 
   EngineContext& context_;
   const LiveConfig& config_;
@@ -47,8 +49,7 @@ class Alarms : public JobFollower {
   LiveJobs& jobs_;
   Attempts& attempts_;
   JobCommands& commands_;
-  std::set<std::pair<WallTime, JobId>> alarms_;
-  std::unordered_map<JobId, WallTime> alarm_of_;
+  DueTimes elapsed_, calendar_;
   // Admitted jobs whose pods are not all ready; kept only if that blocks admission.
   std::set<JobId> unready_;
 };

@@ -218,7 +218,7 @@ void BatchCommands::TakeState(const JobUpdate& update, JobRecord* draft) {
     }
   });
   if (update.dependencies) dependencies_.JudgeNew(draft);
-  if (update.begin_at) changes::BeginAt(draft, *update.begin_at, context_.clock.WallNow());
+  if (update.begin_at) changes::BeginAt(draft, *update.begin_at, context_.clock.CalendarNow());
   if (!update.own_priority) return;
   // Priority 0 holds the job, another one releases it, as in Slurm; one that runs is held when it
   // is requeued.

@@ -5,7 +5,7 @@
 namespace muster {
 
 void TakeBatchGates(const ConfigView& config, Dependencies& dependencies, JobRecord* job,
-                    WallTime now) {
+                    WallTime today) {
   if (job->batch == nullptr) return;
   const auto queue = config.local_queues.find({job->ns, job->local_queue});
   if (queue != config.local_queues.end()) {
@@ -16,7 +16,7 @@ void TakeBatchGates(const ConfigView& config, Dependencies& dependencies, JobRec
           job, [&](BatchState* state) { state->partition_problem = std::move(problem); });
     }
   }
-  if (BatchStateOf(*job).begin_at) changes::BeginAt(job, BatchStateOf(*job).begin_at, now);
+  if (BatchStateOf(*job).begin_at) changes::BeginAt(job, BatchStateOf(*job).begin_at, today);
   dependencies.JudgeNew(job);
 }
 

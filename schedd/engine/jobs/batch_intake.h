@@ -8,8 +8,8 @@
 namespace muster {
 
 /// Judges dependencies (rule B31), the time of --begin (rule B32) and the limits of the partition
-/// (rule B29). No effect on jobs that are no batch scripts.
+/// (rule B29). No effect on jobs that are no batch scripts. `today`: by the host's clock.
 void TakeBatchGates(const ConfigView& config, Dependencies& dependencies, JobRecord* job,
-                    WallTime now);
+                    WallTime today);
 
 }  // namespace muster

@@ -142,6 +142,7 @@ void Submissions::Handle(SubmitCommand command) {
                      fit.refusal.value_or(Error{})};
   command.jobs.erase(command.jobs.begin() + static_cast<std::ptrdiff_t>(taken), command.jobs.end());
   const WallTime now = context_.clock.WallNow();
+  const WallTime today = context_.clock.CalendarNow();
   for (Submission& submission : command.jobs) {
     JobRecord& job = *submission.draft;
     if (submission.config_version != config_.view()->version) gathering_.built_on_older = true;
@@ -154,7 +155,7 @@ void Submissions::Handle(SubmitCommand command) {
     const bool array = IsArrayRecord(job);
     // Tasks of an array try all flavors of their queue in order.
     if (!array && HasVariants(*config_.view(), context_.settings(), job)) MarkParent(&job);
-    TakeBatchGates(*config_.view(), dependencies_, &job, now);
+    TakeBatchGates(*config_.view(), dependencies_, &job, today);
     ToWait(&job);
     if (array) {
       auto batch = std::make_shared<BatchDetails>(*job.batch);
@@ -169,7 +170,7 @@ void Submissions::Handle(SubmitCommand command) {
         {std::move(record), std::move(submission.manifest), std::move(submission.idempotency)});
   }
   gathering_.audit.push_back(RequestRow(
-      group.actor, now, std::span(gathering_.records).subspan(group.first, group.count)));
+      group.actor, today, std::span(gathering_.records).subspan(group.first, group.count)));
   commits_.pace().TakeSubmissions(group.count);
   gathering_.groups.push_back(std::move(group));
 }
@@ -255,7 +256,7 @@ void Submissions::AuditOutcomes(const Batch::Group& group, const Batch& batch,
     const Code code = outcome.ok() ? Code::kOk : outcome.error().code;
     auto [row, first] = rows.try_emplace(code);
     if (first) {
-      row->second = AuditRowOf(group.actor, context_.clock.WallNow(), "create", ObjectName(job),
+      row->second = AuditRowOf(group.actor, context_.clock.CalendarNow(), "create", ObjectName(job),
                                outcome.ok() ? "made by an earlier request, not by this one:"
                                             : outcome.error().detail + "; not made:");
       row->second.result = outcome.ok() ? kAuditAllowed : kAuditFailed;

@@ -3,22 +3,40 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "schedd/base/lease.h"
 #include "tests/support/engine_world.h"
 
 namespace muster::test {
 namespace {
 
-constexpr std::int64_t kTermMs = 2000;
+constexpr std::int64_t kTtlMs = 2500;
+constexpr std::int64_t kTermMs = 2000;  // four fifths of it
 
 class LeadTest : public testing::Test {
  protected:
   LeadTest() { world.Declare({{"cpu", 4000}}, {{"cpu", 8000}}); }
+  // The board must outlive the engine.
+  ~LeadTest() override { world.engine.reset(); }
 
-  // Another daemon takes over from the one that declared the queues.
-  void TakeOver(bool sole_leader) {
+  // Another daemon takes over from the one that declared the queues, whose lease was for another
+  // host. The board learns of it as the writer of a store tells it. `sole`: no other daemon can use
+  // the database, so what the lease's row says is never judged.
+  void TakeOver(bool sole) {
+    LeaseBoard::Self self;
+    self.id = "this";
+    self.ttl_ms = kTtlMs;
+    self.sole = sole;
+    board.SetSelf(self);
+    LeaseRow before, now;
+    before.epoch = {1};
+    before.id = "other";
+    now.epoch = {2};
+    now.id = self.id;
+    before.ttl_ms = now.ttl_ms = now.left_ms = kTtlMs;
+    board.Took(before, now);
     EngineOptions options;
     options.lead = lead;
-    options.sole_leader = sole_leader;
+    options.lease = &board;
     world.Restart(options);
     world.Run();
   }
@@ -26,6 +44,7 @@ class LeadTest : public testing::Test {
 
   EngineWorld world;
   std::shared_ptr<LeadTerm> lead = std::make_shared<LeadTerm>(world.clock, kTermMs* kNanosPerMilli);
+  LeaseBoard board{world.clock, lead};
 };
 
 TEST_F(LeadTest, WhoTakesOverWaitsForTheTermOfWhoeverLedBefore) {
