@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "schedd/base/lead_term.h"
+#include "schedd/base/lease.h"
 #include "tests/regress/slow_world.h"
 
 namespace muster::test {
@@ -114,7 +115,11 @@ TEST(RegressAnswers, WhatALeaderOrderedBeforeItWasReplaced_IsNotCarriedOut) {
   world.Declare({{"cpu", 4000}}, {{"cpu", 8000}});
   EngineOptions options;
   options.lead = std::make_shared<LeadTerm>(world.clock, 2000 * kNanosPerMilli);
-  options.sole_leader = true;
+  LeaseBoard board(world.clock, options.lead);
+  LeaseBoard::Self self;
+  self.sole = true;
+  board.SetSelf(self);
+  options.lease = &board;
   world.Restart(options);
   world.Run();
   const JobId id = world.Submit({})->id;
@@ -132,6 +137,7 @@ TEST(RegressAnswers, WhatALeaderOrderedBeforeItWasReplaced_IsNotCarriedOut) {
   world.clock.Advance(60'000);
   world.Run();
   EXPECT_EQ(world.members.starts[world.KeyOf(id)], 1);
+  world.engine.reset();  // before the board
 }
 
 // Found by asking a daemon that was not ready, mended by b930794 and c82d449: everybody is told
