@@ -73,7 +73,11 @@ void Decider::NoteStandIn(const core::UnadmittedWorkload& waiting) {
 
 // The verdict may have been forgotten by a wake since; then the class is looked at again anyway.
 bool Decider::Sweep() {
-  if (to_sweep_.empty()) return false;
+  if (to_sweep_.empty()) {
+    const std::optional<JobId> untold = waiting_.TakeUntold();
+    if (!untold) return false;
+    to_sweep_.push_back(*untold);
+  }
   const JobId queued = to_sweep_.front();
   const JobPtr head = IsStandIn(queued) ? waiting_.queues().Find(queued) : jobs_.Find(queued);
   to_sweep_.pop_front();

@@ -41,7 +41,23 @@ void WaitingJobs::Reset(const core::QuotaTreePtr& tree) {
   verdicts_.clear();
   released_.clear();
   waits_for_room_.clear();
+  untold_.clear();
   queues_.Configure(config_.view(), tree, context_.options.settings);
+}
+
+// A job that comes into a parked class is parked with it, so no cycle tells it why it waits.
+void WaitingJobs::Add(const JobPtr& job) {
+  queues_.Add(job, context_.clock.WallNow());
+  if (job->reason == Reason::kPendingEvaluation && VerdictOf(*job) != nullptr)
+    untold_.push_back(job->id);
+}
+
+// One whose class was woken meanwhile is looked at again anyway, and has no verdict.
+std::optional<JobId> WaitingJobs::TakeUntold() {
+  if (untold_.empty()) return std::nullopt;
+  const JobId id = untold_.back();
+  untold_.pop_back();
+  return id;
 }
 
 void WaitingJobs::Requeue(const JobPtr& job) {

@@ -6,9 +6,11 @@
 // only.
 #pragma once
 
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "schedd/core/plan/plan.h"
 #include "schedd/core/queue/queue_order.h"
@@ -39,7 +41,7 @@ class WaitingJobs {
   core::PendingQueues& queues() { return queues_; }
   const core::PendingQueues& queues() const { return queues_; }
   /// Queues a job, or replaces the record of a queued one.
-  void Add(const JobPtr& job) { queues_.Add(job, context_.clock.WallNow()); }
+  void Add(const JobPtr& job);
   bool Remove(JobId id) { return queues_.Remove(id); }
   bool Contains(JobId id) const { return queues_.Contains(id); }
   /// Queues the job anew, because it is equal to other jobs than before.
@@ -53,6 +55,9 @@ class WaitingJobs {
   /// were told long ago.
   bool NoteVerdict(const JobRecord& job, const core::UnadmittedWorkload& waiting);
   bool HasVerdicts() const { return !verdicts_.empty(); }
+  /// A queued job that a verdict holds for, and that still says that it was not looked at: it was
+  /// held, or waited for something else, when its equals were told. nullopt: there is none.
+  std::optional<JobId> TakeUntold();
 
   // --- wakes
   /// All waiting jobs of all queues are tried again.
@@ -78,6 +83,7 @@ class WaitingJobs {
   std::unordered_map<std::string, Verdict> verdicts_;  // by group or class; looked up only
   QueueNames released_;
   QueueNames waits_for_room_;
+  std::vector<JobId> untold_;
 };
 
 }  // namespace muster

@@ -223,5 +223,20 @@ TEST(JobCommand, AHeldSubmissionWaitsUntilItIsReleased) {
   EXPECT_TRUE(world.members.orders.empty());
 }
 
+// It comes into a class that is parked, and no cycle looks at it.
+TEST(JobCommand, AReleasedJobWhoseEqualsWait_SaysWhyTheyDo) {
+  EngineWorld world;
+  world.Declare({{"cpu", 1000}}, {{"cpu", 8000}});
+  world.Submit({.name = "running"});
+  const JobId waits = world.Submit({.name = "waits"})->id;
+  const JobId held = world.Submit({.name = "held", .held = true})->id;
+  world.Run();
+  ASSERT_EQ(world.Job(waits)->reason, Reason::kWaitingForQuota);
+  ASSERT_TRUE(world.Do(JobVerb::kRelease, held).ok());
+  world.Run();
+  EXPECT_EQ(world.Job(held)->reason, Reason::kWaitingForQuota);
+  EXPECT_EQ(world.Job(held)->message, world.Job(waits)->message);
+}
+
 }  // namespace
 }  // namespace muster::test
