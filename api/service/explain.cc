@@ -20,6 +20,7 @@
 #include "api/service/start_estimate.h"
 #include "api/service/submission.h"
 #include "schedd/base/limits.h"
+#include "schedd/core/preempt/eviction_pace.h"
 #include "schedd/core/quota/admission_fair_sharing.h"
 #include "schedd/core/topology/member_machines.h"
 #include "schedd/lifecycle/batch_gates.h"
@@ -123,11 +124,12 @@ Waiters WaitersOf(const WorldView& view, const JobRecord& job) {
   return waiters;
 }
 
-// False if the job's reason does not go away when other jobs end. Then an estimate of the start
-// would have nothing to play.
-bool WaitsForOthers(const core::Explanation& why) {
+// False if the job's reason goes away neither at a time nor when other jobs end. Then an estimate
+// of the start would have nothing to play.
+bool WaitsForOthers(const core::Explanation& why, const JobRecord& job) {
   const Reason reason = ReasonOf(why.reason);
-  if (reason == Reason::kBeginTime) return true;
+  const bool for_a_time = reason == Reason::kBeginTime || reason == Reason::kBackoff;
+  if (for_a_time && core::HeldBackUntil(job)) return true;
   if (why.state != JobState::kPending || why.place.position == 0) return false;
   return reason != Reason::kExceedsMaxQuota && reason != Reason::kNoMatchingFlavor &&
          reason != Reason::kNoMemberCluster && reason != Reason::kAdmissionGated;
@@ -155,7 +157,7 @@ JobExplanation ExplanationOf(const WorldView& view, const JobPtr& job, WallTime 
   explained.why = core::Explain(input);
   if (!waits) return explained;
   // No end of another job would start it, so nothing is played.
-  if (!WaitsForOthers(explained.why)) {
+  if (!WaitsForOthers(explained.why, *job)) {
     explained.start.asked = true;
     std::string why = input.gate ? input.gate->message : "not as things are, whatever ends";
     if (!why.empty()) why[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(why[0])));

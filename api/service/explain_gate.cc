@@ -3,6 +3,7 @@
 #include "schedd/core/preempt/eviction_pace.h"
 #include "schedd/lifecycle/batch_gates.h"
 #include "schedd/lifecycle/dependency_text.h"
+#include "schedd/model/admission_lifecycle.h"
 
 namespace muster::api {
 namespace {
@@ -31,7 +32,10 @@ std::string HelpFor(Reason reason, const JobRecord& job) {
 
 std::optional<core::ExplainGate> ExplainGateOf(const JobRecord& job) {
   changes::GateReason gate = changes::BatchGate(job);
-  if (gate.reason == Reason::kNone) gate = changes::BeginReason(job);
+  // The wait after a requeue is a back-off, which the core explains.
+  const Condition* requeued = FindCondition(job, "Requeued");
+  const bool again = requeued != nullptr && requeued->reason == ReasonName(Reason::kRequeued);
+  if (gate.reason == Reason::kNone && !again) gate = changes::BeginReason(job);
   // The array itself is no job of the queue: the limit is what the engine has written there.
   if (gate.reason == Reason::kNone && job.reason == Reason::kArrayTaskLimit)
     gate = {job.reason, job.message};

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "api/service/explain_json.h"
+#include "schedd/core/preempt/eviction_pace.h"
 #include "tests/unit/service/service_world.h"
 
 namespace muster::test {
@@ -141,6 +142,19 @@ TEST_F(ExplainService, WhatMayNotBeginYet_StartsThenOrLater) {
   EXPECT_EQ(explained.why.summary, "It is to begin at " + later + ", not before");
   EXPECT_EQ(*explained.start.latest, After(StartOf(running), 2 * kHour));
   EXPECT_EQ(explained.start.text, "at " + later + ": nothing has to end before it");
+}
+
+TEST_F(ExplainService, WhatWasRequeued_BacksOff_AndStartsWhenThatIsOver) {
+  const auto applied = w.world.Apply({WithAnnotation(
+      ClusterQueueObject({.nominal = {{"cpu", 4000}}}), "muster.io/requeue-wait", "2m")});
+  ASSERT_TRUE(applied.ok());
+  const JobId job = Script("");
+  ASSERT_TRUE(w.world.Do(JobVerb::kRequeue, job).ok());
+  w.world.Run();
+  const api::JobExplanation explained = Explain(job);
+  EXPECT_EQ(explained.why.reason, "Backoff");
+  EXPECT_THAT(explained.why.summary, HasSubstr("is not tried again before "));
+  EXPECT_EQ(explained.start.latest, core::HeldBackUntil(*w.world.Job(job)));
 }
 
 TEST_F(ExplainService, TheRestOfAnArrayWaitsForItsTaskLimit) {
