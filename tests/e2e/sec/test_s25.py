@@ -71,7 +71,7 @@ class Planted(unittest.TestCase):
         get(f"{secrets}/canary", shows=shown)
         get(secrets, shows=shown)
         # A job that has the Secret in its environment and in a file, and looks at its own environment.
-        job = shell_job("uses", f"env | grep -v ^KEY=; test -n \"$KEY\" && test -s /v/key; {server.gate('end')}")
+        job = shell_job("uses", f"env | grep -v ^KEY=; test -n \"$KEY\" && test -s /v/key && echo looked; {server.gate('end')}")
         pod = job["spec"]["template"]["spec"]
         pod["volumes"] = [{"name": "v", "secret": {"secretName": "canary"}}]
         pod["containers"][0].update(env=[{"name": "KEY", "valueFrom": {"secretKeyRef": {"name": "canary", "key": "key"}}}],
@@ -83,6 +83,8 @@ class Planted(unittest.TestCase):
         missing["spec"]["template"]["spec"]["volumes"][0]["secret"]["secretName"] = "none"
         lacking = self.asked(canaries, server, "POST", "/v1/namespaces/default/jobs", missing)[1]
         server.wait_state(submitted["id"], "Running")
+        # Then env and grep, which have what the job has, are gone.
+        server.wait(lambda: "looked" in get(f"/v1/jobs/{submitted['id']}/logs")[1], what="the job has looked at its environment")
         self.search_processes(canaries, server)
         for number in (submitted["id"], lacking["id"]):
             for tail in ("", "/explain", "/events", "/pods", "/member-events", "/logs"):
