@@ -273,8 +273,10 @@ def main():
             jobs += len(history.operations)
             print(f"history {number + 1}: {len(history.operations)} jobs, {len(operations)} operations, {len(history.lists)} lists with the row, {done} faults: "
                   f"{'ILLEGAL' if found else 'legal'}", flush=True)
+            daemon.wait(lambda: daemon.get("/readyz")[0] == 200, what="it is ready after the faults")
             for job in database.sql("select job_id from job_state where not terminal"):
-                daemon.call("DELETE", f"/v1/jobs/{job[0]}")
+                status, answer = daemon.call("DELETE", f"/v1/jobs/{job[0]}")
+                assert status in (200, 202, 404), (status, answer)
         wrong += settle(daemon, database.sql)
     finally:
         gate.close()

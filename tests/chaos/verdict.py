@@ -66,7 +66,11 @@ def unsettled(server_sql):
 
 def settle(server, server_sql, timeout=300):
     """Waits until all jobs have ended, then looks; the findings, with that of the audit trail's chain."""
-    server.wait(lambda: server_sql("select count(*) from job_state where not terminal") == [["0"]], timeout=timeout, what="all jobs have ended")
+    try:
+        server.wait(lambda: server_sql("select count(*) from job_state where not terminal") == [["0"]], timeout=timeout, what="all jobs have ended")
+    except AssertionError as error:
+        left = server_sql("select * from job_state where not terminal limit 3")
+        raise AssertionError(f"{error}; left: {left}") from error
     server.wait(lambda: not unsettled(server_sql), timeout=30, what=f"invariants of a settled world: {unsettled(server_sql)}")
     verified = server.run("muster", "audit", "--verify", check=False)
     return [] if verified.returncode == 0 else [f"muster audit --verify: {verified.stdout}{verified.stderr}"]

@@ -199,16 +199,16 @@ TEST(KubeLists, QuantitiesAreTextsWhateverWasWritten) {
   const auto put_back = [&](const auto& change) {
     Answer answer;
     for (int tries = 0; tries < 100; ++tries) {
-      json::value read = Json(api.Get(kJobs + "/train").body);
-      change(&read);
-      answer = api.Ask("PUT", kJobs + "/train", WriteJson(read));
+      json::value train = Json(api.Get(kJobs + "/train").body);
+      change(&train);
+      answer = api.Ask("PUT", kJobs + "/train", WriteJson(train));
       if (answer.status != 409) break;
     }
     return answer;
   };
   const Answer same = put_back([](json::value*) {});
   EXPECT_EQ(same.status, 200) << same.body;
-  EXPECT_EQ(put_back([&cpu](json::value* read) { read->at_pointer(cpu) = 1; }).status, 200)
+  EXPECT_EQ(put_back([&cpu](json::value* train) { train->at_pointer(cpu) = 1; }).status, 200)
       << "an amount written in another way is no change";
   const Answer applied = api.Post("/v1/apply", json::array{Json(api.Get(kJobs + "/train").body)});
   EXPECT_EQ(applied.status, 200) << applied.body;
