@@ -107,6 +107,7 @@ class Elastic(unittest.TestCase):
     def test_kills_in_the_midst_of_resizing(self):
         job = self.submit(self.manifest(1))
         self.wait_pods(job, 1)
+        self.server.wait(lambda: self.starts() == 1, what="its process")
         for turn, pods in enumerate((3, 1, 4, 2, 4)):
             before = self.server.get(f"{JOBS}/elastic")[1]["spec"]["parallelism"]
             started, kept = self.starts(), self.wait_pods(job, before)
