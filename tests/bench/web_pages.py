@@ -5,6 +5,7 @@ first: from the begin of the navigation to the painted rows, in fresh tabs. page
 pages in turn; each stretch with pages is compared with the two beside it, so that what the machine and its disk do over minutes is in both. In
 every stretch 50 times a second 4 KiB are written and flushed on the same disk: what no submission can be faster than. memory: the JS heap of real
 tabs after forced collections, while events come several times as fast as on a busy site.
+MUSTER_TEST_DIR=/dev/shm: the database is in memory, which leaves the disk out.
 MUSTER_BIN: the folder of the built programs; `muster-bench send` is the sender. The pages are clients that ask for what the page asks for
 (web_pages.mjs), and two real tabs of Chromium. They and the browser run when nothing else wants the processor (SCHED_IDLE), because people's
 browsers run elsewhere; a low nice value is not enough, since the kernel lets such a process finish its slice of some milliseconds. The sender does not."""

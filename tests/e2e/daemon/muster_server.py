@@ -22,7 +22,7 @@ class Server:
     """flags: further musterd flags; two local clusters unless given."""
 
     def __init__(self, flags=None):
-        self.dir = tempfile.mkdtemp(prefix="muster-e2e-", dir="/tmp")
+        self.dir = tempfile.mkdtemp(prefix="muster-e2e-", dir=os.environ.get("MUSTER_TEST_DIR", "/tmp"))
         os.chmod(self.dir, 0o755)
         self.program = f"{BIN}/musterd"
         self.port = self.grpc_port = 0  # known once it is ready, others after each start
