@@ -18,4 +18,5 @@ cmake --build "$root/build"
 "$root/tests/e2e/sec/zitadel_provider/build.sh" >/dev/null
 "$root/scripts/python_clients.sh" >/dev/null
 "$root/scripts/web_tools.sh" >/dev/null
+# Three at a time on two cores: tests wait more than they compute.
 ctest --test-dir "$root/build" --output-on-failure --no-tests=error -j 3 "$@"

@@ -3,7 +3,6 @@
 #include "schedd/core/preempt/eviction_pace.h"
 #include "schedd/lifecycle/batch_gates.h"
 #include "schedd/lifecycle/dependency_text.h"
-#include "schedd/model/admission_lifecycle.h"
 
 namespace muster::api {
 namespace {
@@ -33,9 +32,7 @@ std::string HelpFor(Reason reason, const JobRecord& job) {
 std::optional<core::ExplainGate> ExplainGateOf(const JobRecord& job) {
   changes::GateReason gate = changes::BatchGate(job);
   // The wait after a requeue is a back-off, which the core explains.
-  const Condition* requeued = FindCondition(job, "Requeued");
-  const bool again = requeued != nullptr && requeued->reason == ReasonName(Reason::kRequeued);
-  if (gate.reason == Reason::kNone && !again) gate = changes::BeginReason(job);
+  if (gate.reason == Reason::kNone && core::WaitsForBegin(job)) gate = changes::BeginReason(job);
   // The array itself is no job of the queue: the limit is what the engine has written there.
   if (gate.reason == Reason::kNone && job.reason == Reason::kArrayTaskLimit)
     gate = {job.reason, job.message};

@@ -13,7 +13,6 @@
 #include "schedd/base/limits.h"
 #include "schedd/core/explain/explain_ends.h"
 #include "schedd/core/preempt/eviction_pace.h"
-#include "schedd/lifecycle/batch_gates.h"
 #include "schedd/lifecycle/job_changes.h"
 #include "schedd/model/admission_lifecycle.h"
 #include "schedd/simulate/simulator.h"
@@ -43,19 +42,11 @@ simulate::SimJob Holding(const JobPtr& job, const AdmissionSettings& settings, W
   return one;
 }
 
-// A job that waits, with the whole of its time limit. One that may not begin before a time enters
-// its queue then.
+// A job that waits, with the whole of its time limit. The run keeps back what backs off, or may not
+// begin before a time.
 simulate::SimJob Waiting(const JobPtr& job, WallTime now) {
   const auto limit = core::DeclaredLimit(*job);
-  simulate::SimJob one{job, now, limit ? SecondsToMicros(*limit) : kForEver};
-  const auto until = core::HeldBackUntil(*job);
-  if (until && *until > now) {
-    auto begun = std::make_shared<JobRecord>(*job);
-    changes::BeginAt(begun.get(), std::nullopt, *until);
-    one.job = std::move(begun);
-    one.arrival = *until;
-  }
-  return one;
+  return {job, now, limit ? SecondsToMicros(*limit) : kForEver};
 }
 
 // The configuration with the members as they are now, the holders and the waiting jobs, all from

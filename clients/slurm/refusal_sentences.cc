@@ -30,6 +30,8 @@ constexpr FieldSentence kSentences[] = {
     {"resources", "Requested node configuration is not available"},
 };
 
+constexpr char kClosedPartition[] = "Required partition not available (inactive or drain)";
+
 // Of several partitions the one that the refusal names in quotes, else all as given.
 std::string UnknownPartition(const client::Failure& failure, const std::string& given) {
   for (const FieldError& error : failure.fields) {
@@ -62,6 +64,11 @@ std::string RefusalText(const client::Failure& failure, const json::object& body
     return failed + FailureText(failure);
   if (Mentions(failure, "queue")) {
     const std::string given = TextOfField(body, "queue");
+    // The server says by Slurm's own sentence that there is such a partition and that it is closed.
+    for (const FieldError& error : failure.fields) {
+      if (error.message.find(kClosedPartition) != std::string::npos)
+        return failed + kClosedPartition;
+    }
     if (given.empty()) return failed + "No partition specified or system default partition";
     return "invalid partition specified: " + UnknownPartition(failure, given) + "\n" + failed +
            "Invalid partition name specified";

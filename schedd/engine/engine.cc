@@ -118,6 +118,7 @@ bool Engine::Impl::Step(std::chrono::nanoseconds wait) {
     // answered, before it begins.
     if (published->Get()->ready || owners.commits.HasAnswers()) {
       publisher.Publish(recovery.Problem());
+      recovery.Published(false);
       return true;
     }
     const bool may_try = !owners.commits.pace().Outstanding() && !stopping && recovery.Due();

@@ -49,15 +49,13 @@ void WaitingJobs::Reset(const core::QuotaTreePtr& tree) {
 void WaitingJobs::Add(const JobPtr& job) {
   queues_.Add(job, context_.clock.WallNow());
   if (job->reason == Reason::kPendingEvaluation && VerdictOf(*job) != nullptr)
-    untold_.push_back(job->id);
+    untold_.insert(job->id);
 }
 
 // One whose class was woken meanwhile is looked at again anyway, and has no verdict.
 std::optional<JobId> WaitingJobs::TakeUntold() {
   if (untold_.empty()) return std::nullopt;
-  const JobId id = untold_.back();
-  untold_.pop_back();
-  return id;
+  return untold_.extract(untold_.begin()).value();
 }
 
 void WaitingJobs::Requeue(const JobPtr& job) {

@@ -10,7 +10,6 @@
 #include <set>
 #include <string>
 #include <unordered_map>
-#include <vector>
 
 #include "schedd/core/plan/plan.h"
 #include "schedd/core/queue/queue_order.h"
@@ -83,7 +82,7 @@ class WaitingJobs {
   std::unordered_map<std::string, Verdict> verdicts_;  // by group or class; looked up only
   QueueNames released_;
   QueueNames waits_for_room_;
-  std::vector<JobId> untold_;
+  std::set<JobId> untold_;
 };
 
 }  // namespace muster

@@ -366,6 +366,16 @@ TEST_F(Sbatch, SaysThatThereIsNoDefaultPartition) {
   EXPECT_EQ(Run({script_}).err,
             "sbatch: error: Batch job submission failed: No partition specified or system default "
             "partition\n");
+  // The default one may be closed.
+  answer_ = [](const FakeRequest&) {
+    return Problem(400,
+                   "LocalQueue main takes no jobs now: Required partition not available "
+                   "(inactive or drain)",
+                   "queue");
+  };
+  EXPECT_EQ(Run({script_}).err,
+            "sbatch: error: Batch job submission failed: Required partition not available "
+            "(inactive or drain)\n");
 }
 
 TEST_F(Sbatch, SendsComponentsOfEitherForm) {
