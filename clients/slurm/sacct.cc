@@ -304,6 +304,12 @@ client::Outcome<Done> FetchMeasures(client::ApiClient& api, const SacctOptions& 
   return Done{};
 }
 
+// Slurm's accounting knows states without their flags: a job that has its nodes runs until it has
+// ended (sacct's manual page, "JOB STATE CODES", has no CONFIGURING and no COMPLETING).
+State AccountedState(State state) {
+  return state == State::kConfiguring || state == State::kCompleting ? State::kRunning : state;
+}
+
 // Without -a, -u and -j a user sees their own jobs, and root sees all.
 int Show(SacctOptions options) {
   const std::optional<client::Settings> settings = FindServer(kSacct);
@@ -325,6 +331,7 @@ int Show(SacctOptions options) {
   const client::Outcome<Done> fetched =
       options.jobs.empty() ? FetchJobs(api, query, &list) : FetchSpecs(api, options.jobs, &list);
   if (!fetched.ok()) return Fail(kSacct, FailureText(fetched.failure()));
+  for (JobRow& row : list.rows()) row.state = AccountedState(row.state);
   std::sort(list.rows().begin(), list.rows().end(), [](const JobRow& a, const JobRow& b) {
     // The tasks of an array in their order, where its first id stands.
     const auto key = [](const JobRow& row) {

@@ -57,7 +57,8 @@ class Clients(unittest.TestCase):
         os.makedirs(place)
         words = [cls.python, f"{CLIENTS}/{program}"]
         if program == "use_hydra.py":
-            words += ["-m", "+x=1,2,3", f"+out={place}", "hydra/launcher=submitit_slurm", "hydra.launcher.partition=main", "hydra.launcher.timeout_min=2",
+            # submitit has USR2 sent 90 s before the limit; on a busy machine the tasks need more than 30 s to be ready for it.
+            words += ["-m", "+x=1,2,3", f"+out={place}", "hydra/launcher=submitit_slurm", "hydra.launcher.partition=main", "hydra.launcher.timeout_min=10",
                       "hydra.launcher.mem_gb=1"]
         process = subprocess.Popen(words, cwd=place, env=cls.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                                    start_new_session=True)
