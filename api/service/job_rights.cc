@@ -15,12 +15,11 @@ namespace {
 
 using auth::Authorizer;
 using auth::Principal;
-using auth::ResourceRef;
 using auth::Verb;
 
 // What a list of jobs of one kind in one namespace asks for.
-ResourceRef ListedRef(const JobFilter& filter, ShapeKind kind, std::string_view ns,
-                      std::string_view subresource = "") {
+auth::ResourceRef ListedRef(const JobFilter& filter, ShapeKind kind, std::string_view ns,
+                            std::string_view subresource = "") {
   return filter.rule == ListRule::kAccounting ? AccountingIn(ns, subresource)
                                               : RefOf(kind, ns, "", subresource);
 }

@@ -1,12 +1,10 @@
-// A table is read as one list by number (ListJobs), so that rights and filters are those of every
+// A table is read as one list by number (SelectJobs), so that rights and filters are those of every
 // list; then it is searched, ordered and cut. Only the piece that is asked for is sorted.
 #include "api/service/job_table.h"
 
 #include <algorithm>
 #include <array>
 #include <utility>
-
-#include "schedd/base/limits.h"
 
 namespace muster::api {
 namespace {
@@ -88,36 +86,30 @@ bool Contains(std::string_view text, std::string_view part) {
 // The jobs from `first` to `last` in the order of a column. What is compared is taken out of the
 // records once, because each look at a record of many is a look into far memory.
 template <class Value>
-std::vector<JobPtr> Piece(const std::vector<JobPtr>& jobs,
+std::vector<JobPtr> Piece(const std::vector<const JobPtr*>& jobs,
                           Value (*value_of)(const JobRecord&, JobColumn), const JobTableAsk& ask,
                           std::size_t first, std::size_t last) {
   // `jobs` is by number, so places break ties as numbers do.
   std::vector<std::pair<Value, std::size_t>> places;
   places.reserve(jobs.size());
-  for (const JobPtr& job : jobs) places.emplace_back(value_of(*job, ask.order), places.size());
+  for (const JobPtr* job : jobs) places.emplace_back(value_of(**job, ask.order), places.size());
   const auto before = [&](const auto& a, const auto& b) { return ask.descending ? b < a : a < b; };
   const auto begin = places.begin() + static_cast<std::ptrdiff_t>(first);
   const auto end = places.begin() + static_cast<std::ptrdiff_t>(last);
   if (begin != end) std::nth_element(places.begin(), begin, places.end(), before);
   std::partial_sort(begin, end, places.end(), before);
   std::vector<JobPtr> piece;
-  for (auto one = begin; one != end; ++one) piece.push_back(jobs[one->second]);
+  for (auto one = begin; one != end; ++one) piece.push_back(*jobs[one->second]);
   return piece;
 }
 
 // All jobs that match, by number.
-Result<std::vector<JobPtr>> MatchingJobs(const SchedulerService& service,
-                                         const auth::Principal& who, const JobFilter& filter,
-                                         const std::string& text) {
-  Result<JobPage> all = service.ListJobs(who, filter, "", limits::kPageItemsMax);
-  if (!all.ok()) return all.error();
-  if (!all->next_page_token.empty()) {
-    return InvalidArgument("more than " + std::to_string(limits::kPageItemsMax) +
-                           " jobs match: name a state, a namespace or a later `since`");
-  }
-  if (!text.empty())
-    std::erase_if(all->items, [&](const JobPtr& job) { return !MatchesText(*job, text); });
-  return std::move(all->items);
+Result<JobSelection> MatchingJobs(const SchedulerService& service, const auth::Principal& who,
+                                  const JobFilter& filter, const std::string& text) {
+  Result<JobSelection> all = service.SelectJobs(who, filter);
+  if (all.ok() && !text.empty())
+    std::erase_if(all->jobs, [&](const JobPtr* job) { return !MatchesText(**job, text); });
+  return all;
 }
 
 }  // namespace
@@ -150,19 +142,20 @@ bool MatchesText(const JobRecord& job, std::string_view text) {
 
 Result<JobTable> TableOfJobs(const SchedulerService& service, const auth::Principal& who,
                              const JobTableAsk& ask) {
-  const Result<std::vector<JobPtr>> jobs = MatchingJobs(service, who, ask.filter, ask.text);
-  if (!jobs.ok()) return jobs.error();
+  const Result<JobSelection> found = MatchingJobs(service, who, ask.filter, ask.text);
+  if (!found.ok()) return found.error();
+  const std::vector<const JobPtr*>& jobs = found->jobs;
   JobTable table;
-  table.total = jobs->size();
+  table.total = jobs.size();
   const std::size_t first = std::min(ask.offset, table.total);
   const std::size_t last = first + std::min(ask.limit, table.total - first);
   if (ask.order == JobColumn::kId) {
     const auto at = [&](std::size_t i) { return ask.descending ? table.total - 1 - i : i; };
-    for (std::size_t i = first; i < last; ++i) table.items.push_back((*jobs)[at(i)]);
+    for (std::size_t i = first; i < last; ++i) table.items.push_back(*jobs[at(i)]);
   } else if (HasNumber(ask.order)) {
-    table.items = Piece<std::int64_t>(*jobs, NumberOf, ask, first, last);
+    table.items = Piece<std::int64_t>(jobs, NumberOf, ask, first, last);
   } else {
-    table.items = Piece<std::string_view>(*jobs, TextOf, ask, first, last);
+    table.items = Piece<std::string_view>(jobs, TextOf, ask, first, last);
   }
   return table;
 }
@@ -171,13 +164,13 @@ Result<std::map<std::string, JobCount>> CountJobsBy(const SchedulerService& serv
                                                     const auth::Principal& who,
                                                     const JobFilter& filter,
                                                     const std::string& text, JobColumn column) {
-  const Result<std::vector<JobPtr>> jobs = MatchingJobs(service, who, filter, text);
-  if (!jobs.ok()) return jobs.error();
+  const Result<JobSelection> found = MatchingJobs(service, who, filter, text);
+  if (!found.ok()) return found.error();
   std::map<std::string, JobCount> counts;
-  for (const JobPtr& job : *jobs) {
-    JobCount& one = counts[std::string(TextOf(*job, column))];
+  for (const JobPtr* job : found->jobs) {
+    JobCount& one = counts[std::string(TextOf(**job, column))];
     ++one.count;
-    ++one.states[job->state];
+    ++one.states[(*job)->state];
   }
   return counts;
 }

@@ -12,10 +12,10 @@
 #include <charconv>
 #include <map>
 
+#include "api/service/job_filter.h"
 #include "api/service/job_rights.h"
 #include "api/service/scheduler_service.h"
 #include "schedd/base/limits.h"
-#include "schedd/base/name_list.h"
 
 namespace muster::api {
 namespace {
@@ -35,37 +35,6 @@ Result<JobId> ParseToken(const std::string& token) {
   }
   if (id < 0) return InvalidField("page_token", "is not one that this server gave");
   return JobId{id};
-}
-
-bool Wants(const JobFilter& filter, JobState state) {
-  return filter.states.empty() ||
-         std::find(filter.states.begin(), filter.states.end(), state) != filter.states.end();
-}
-
-// A waiting job of several partitions is in all of them (rule B29).
-bool WaitsIn(const JobRecord& job, const std::string& queue) {
-  if (job.batch == nullptr || HoldsQuota(job.state) || IsTerminal(job.state)) return false;
-  return ListsName(job.batch->partitions, queue);
-}
-
-// The filter for jobs in memory; QueryOf is the same filter for the store.
-bool Passes(const JobFilter& filter, const VisibilityPtr& seen, const JobRecord& job) {
-  if (seen != nullptr && !seen->Shows(job)) return false;
-  if (!filter.ns.empty() && job.ns != filter.ns) return false;
-  if (!filter.queue.empty() && job.local_queue != filter.queue && !WaitsIn(job, filter.queue))
-    return false;
-  if (!filter.user.empty() && job.user != filter.user) return false;
-  if (!filter.name.empty() && job.name != filter.name && job.display_name != filter.name)
-    return false;
-  if (filter.shape && job.shape != *filter.shape) return false;
-  if (filter.array.value != 0 && (job.batch == nullptr || job.batch->array_job_id != filter.array))
-    return false;
-  if (!filter.ids.empty() && !std::binary_search(filter.ids.begin(), filter.ids.end(), job.id))
-    return false;
-  if (filter.ended_since.set() && IsTerminal(job.state) && job.end_time < filter.ended_since)
-    return false;
-  if (!filter.include_deleted && job.deletion_requested && IsTerminal(job.state)) return false;
-  return Wants(filter, job.state);
 }
 
 JobQuery QueryOf(const JobFilter& filter, const VisibilityPtr& seen, JobId after,
@@ -91,7 +60,7 @@ JobQuery QueryOf(const JobFilter& filter, const VisibilityPtr& seen, JobId after
 Status ReadEnded(Store& store, const JobFilter& filter, const VisibilityPtr& seen, JobId after,
                  std::size_t count, std::map<JobId, JobPtr>* found) {
   const auto ended = [&](const JobRecord& job) {
-    return IsTerminal(job.state) && Wants(filter, job.state) &&
+    return IsTerminal(job.state) && WantsState(filter, job.state) &&
            (!filter.ended_since.set() || job.end_time >= filter.ended_since);
   };
   if (!filter.name.empty() || !filter.ids.empty()) {
@@ -106,7 +75,7 @@ Status ReadEnded(Store& store, const JobFilter& filter, const VisibilityPtr& see
     return Done{};
   }
   for (const JobState state : {JobState::kSucceeded, JobState::kFailed, JobState::kCancelled}) {
-    if (!Wants(filter, state)) continue;
+    if (!WantsState(filter, state)) continue;
     JobQuery query = QueryOf(filter, seen, after, count);
     query.state = state;
     query.ended_since = filter.ended_since;
@@ -148,19 +117,17 @@ Result<JobPage> SchedulerService::ListJobs(const auth::Principal& who, const Job
   if (!after.ok()) return after.error();
   const std::size_t size = limit == 0 ? kDefaultPage : std::min(limit, limits::kPageItemsMax);
 
-  const bool wants_ended = Wants(filter, JobState::kSucceeded) ||
-                           Wants(filter, JobState::kFailed) || Wants(filter, JobState::kCancelled);
   std::map<JobId, JobPtr> ended;
   // The store is read before the view is taken, so that a job that ends or leaves memory between
   // the two is in at least one of them.
-  if (wants_ended) {
+  if (WantsEnded(filter)) {
     const Status read = ReadEnded(store_, filter, *seen, *after, size + 1, &ended);
     if (!read.ok()) return read.error();
   }
   const WorldViewPtr view = engine_.View();
   std::vector<JobPtr> live;
   const auto add = [&](const JobPtr& job) {
-    if (Passes(filter, *seen, *job)) live.push_back(job);
+    if (PassesFilter(filter, *seen, *job)) live.push_back(job);
     return live.size() <= size;
   };
   if (filter.ids.empty()) {

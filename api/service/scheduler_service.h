@@ -20,6 +20,7 @@
 #include "api/service/job_explanation.h"
 #include "api/service/list_jobs.h"
 #include "api/service/pod_set_cache.h"
+#include "api/service/select_jobs.h"
 #include "api/service/service_parts.h"
 #include "api/service/service_types.h"
 #include "backends/backend.h"
@@ -65,6 +66,9 @@ class SchedulerService : public ServiceParts {
                                   const std::string& workload, PathAsk ask = {}) const;
   Result<JobPage> ListJobs(const auth::Principal& who, const JobFilter& filter,
                            const std::string& page_token, std::size_t limit) const;
+  /// All jobs that pass, for tables. Blocking. Errors: those of ListJobs; kInvalidArgument if they
+  /// are more than limits::kPageItemsMax.
+  Result<JobSelection> SelectJobs(const auth::Principal& who, const JobFilter& filter) const;
   /// kPermissionDenied besides for what only operators may (rule B33): suspend, resume, and a hold
   /// that only they release.
   void ChangeJob(const auth::Principal& who, const std::string& id, JobVerb verb,
@@ -78,8 +82,7 @@ class SchedulerService : public ServiceParts {
   /// waits in a ClusterQueue that leaves the choice to others (dispatch mode External).
   void NominateClusters(const auth::Principal& who, const std::string& id,
                         std::vector<std::string> clusters, Callback<JobPtr> done);
-  /// When a job would start if it were submitted now, judged as a submission is; nothing is
-  /// submitted. Of an array the first task.
+  /// When a job, of an array its first task, would start if it were submitted now; submits nothing.
   Result<SubmissionEstimate> EstimateSubmission(const auth::Principal& who,
                                                 SubmitRequest request) const;
   /// Computed from the published view within the limits::kExplain* bounds.
@@ -171,8 +174,7 @@ class SchedulerService : public ServiceParts {
   Result<std::vector<core::ClusterView>> Clusters(const auth::Principal& who) const;
   void Cordon(const auth::Principal& who, const std::string& cluster, bool cordon,
               Callback<ObjectPtr> done);
-  /// Evicts the jobs of a member so that they run elsewhere. Calling again returns what is left
-  /// there.
+  /// Evicts a member's jobs so that they run elsewhere. Calling again tells what is left there.
   void Drain(const auth::Principal& who, const std::string& cluster, bool force,
              Callback<DrainProgress> done);
   /// The administrator states that nothing runs any more on a member that does not answer. Answers
@@ -193,8 +195,7 @@ class SchedulerService : public ServiceParts {
   /// What is probably a mistake in the manifest of a job that is accepted: unknown fields
   /// (manifest_warnings.h), and what level `warn` of its namespace does not allow.
   std::vector<std::string> JobWarnings(const std::string& ns, const json::value& manifest) const;
-  /// Lets the collection of orphans continue on a member in quarantine. Answers with the number of
-  /// objects released.
+  /// Ends the quarantine of a member's orphans. Answers with the number of objects released.
   void Collect(const auth::Principal& who, const std::string& cluster, Callback<std::size_t> done);
 
   /// The view that a simulation of jobs of namespace `ns` starts from. With `current` it shows the

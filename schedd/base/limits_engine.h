@@ -26,6 +26,12 @@ inline constexpr std::size_t kPendingJobsPerNamespace = kPendingJobs / 2;
 inline constexpr std::int64_t kFinishedJobsKeptMs = 300'000;
 // Ended jobs in memory, however lately they ended.
 inline constexpr std::size_t kFinishedJobsKept = 50'000;
+// Ended jobs kept for the tables that people leave open, about 60 MB: a day of a busy site. A table
+// of more has the store read for each answer.
+inline constexpr std::size_t kEndedJobsKept = 50'000;
+// How often these are read as a whole: sooner than a job leaves memory, so that one whose end was
+// committed late is never missed.
+inline constexpr std::int64_t kEndedJobsReadMs = 240'000;
 // Idempotency keys are kept for a day, as Stripe keeps them: a client that sends one later means a
 // new request.
 inline constexpr std::int64_t kIdempotencyKeysKeptMs = 86'400'000;
