@@ -61,9 +61,9 @@ Status EndedJobs::AddNew() {
     return Done{};
   }
   // Most readings find nothing new.
-  const auto known = [this](const JobPtr& job) {
-    const auto at = std::lower_bound(list_->begin(), list_->end(), job, ByNumber);
-    return at != list_->end() && (*at)->id == job->id &&
+  const auto known = [&list = *list_](const JobPtr& job) {
+    const auto at = std::lower_bound(list.begin(), list.end(), job, ByNumber);
+    return at != list.end() && (*at)->id == job->id &&
            (*at)->resource_version == job->resource_version;
   };
   if (std::all_of((*ended)->begin(), (*ended)->end(), known)) return Done{};

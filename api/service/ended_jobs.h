@@ -13,7 +13,7 @@
 #include "schedd/base/result.h"
 #include "schedd/base/time.h"
 #include "schedd/model/job.h"
-#include "schedd/store/store_queries.h"
+#include "schedd/store/store.h"
 
 namespace muster::api {
 
