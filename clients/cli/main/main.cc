@@ -432,6 +432,18 @@ void ShowGlobalOptions(CLI::App* app) {
   }
 }
 
+// The word that stands where a command was expected; "" if nothing stands there. The parser only
+// says that a subcommand is required.
+std::string UnknownCommand(const CLI::App& app) {
+  const CLI::App* last = &app;
+  while (!last->get_subcommands().empty()) last = last->get_subcommands().front();
+  if (last->get_require_subcommand_min() == 0) return "";
+  for (const std::string& word : app.remaining(true)) {
+    if (!word.starts_with("-")) return last == &app ? word : last->get_name() + " " + word;
+  }
+  return "";
+}
+
 // Every error of the parser exits with 2 (rule C2); --help and --version exit with 0.
 int Run(int argc, char** argv) {
   CommandLine line;
@@ -465,6 +477,11 @@ int Run(int argc, char** argv) {
   ShowGlobalOptions(&app);
   try {
     app.parse(argc, argv);
+  } catch (const CLI::RequiredError& error) {
+    const std::string unknown = UnknownCommand(app);
+    if (unknown.empty()) return app.exit(error) == 0 ? 0 : kBadUsage;
+    PrintError("there is no command \"" + unknown + "\"; --help lists them");
+    return kBadUsage;
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : kBadUsage;
   }
