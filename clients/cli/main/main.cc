@@ -14,6 +14,7 @@
 #include "clients/cli/commands.h"
 #include "clients/cli/completion.h"
 #include "clients/cli/kinds.h"
+#include "clients/cli/main/unknown_command.h"
 #include "schedd/credentials/private_memory.h"
 
 namespace muster::cli {
@@ -430,18 +431,6 @@ void ShowGlobalOptions(CLI::App* app) {
     command->footer(own.empty() ? kGlobalHelp : own + "\n\n" + kGlobalHelp);
     ShowGlobalOptions(command);
   }
-}
-
-// The word that stands where a command was expected; "" if nothing stands there. The parser only
-// says that a subcommand is required.
-std::string UnknownCommand(const CLI::App& app) {
-  const CLI::App* last = &app;
-  while (!last->get_subcommands().empty()) last = last->get_subcommands().front();
-  if (last->get_require_subcommand_min() == 0) return "";
-  for (const std::string& word : app.remaining(true)) {
-    if (!word.starts_with("-")) return last == &app ? word : last->get_name() + " " + word;
-  }
-  return "";
 }
 
 // Every error of the parser exits with 2 (rule C2); --help and --version exit with 0.

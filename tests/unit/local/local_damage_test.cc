@@ -127,7 +127,7 @@ TEST_F(LocalDamage, APodWhoseDirectoryIsRemoved_IsEndedAndHasFailed) {
   EXPECT_EQ(Runs(), 1);
 }
 
-TEST_F(LocalDamage, APodWhoseRecordIsSpoilt_IsEndedAndItsAttemptIsLost_InsteadOfRunningBesideAnother) {
+TEST_F(LocalDamage, APodWhoseRecordIsSpoilt_IsEndedAndItsAttemptIsLost) {
   const DispatchKey key = Run("\"backoffLimit\":6,");
   const pid_t supervisor = Supervisor(key);
   backend_->Stop();
