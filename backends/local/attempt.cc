@@ -1,5 +1,6 @@
-// Attempt: carries out what the controller of its kind decides. attempt_context.cc holds what a pod
-// is built from, attempt_report.cc the methods that report, attempt_state.cc the record on disk.
+// Attempt: carries out what the controller of its kind decides. attempt_pods.cc holds what its
+// pods' directories say, attempt_context.cc what a pod is built from, attempt_report.cc the methods
+// that report, attempt_state.cc the record on disk.
 //
 // Advance is the engine: it asks the controller (a pure function of the object, all pods so far and
 // a memo) which pods to start and stop, does that, and repeats while something changes, up to
@@ -9,12 +10,12 @@
 //
 // Nothing runs twice. A supervisor holds a lock on its pod's file `alive`, and writes status.json
 // before it starts any container. So a free lock without a status means that no container ever ran,
-// and the supervisor is started (at most kSpawns times); a free lock with an unfinished status
+// and the supervisor is started (at most a few times); a free lock with an unfinished status
 // means that the supervisor was killed, so its remains are killed and the pod has failed
 // (OnSilence).
 //
 // attempt.json is written before the action that it describes, so a daemon that dies between the
-// two repeats the action. What the disk or the kernel refuses is tried again after kRetryUs.
+// two repeats the action. What the disk or the kernel refuses is tried again (TryAgain).
 #include "backends/local/attempt.h"
 
 #include <algorithm>
@@ -33,13 +34,10 @@ namespace {
 
 // Rounds of one Advance; each starts or ends a pod.
 constexpr int kRounds = 64;
-constexpr std::int64_t kRetryUs = 5 * kMicrosPerSecond;
 // Other users may pass through the directory, but not list it.
 constexpr unsigned kPassOnly = 0711;
 // The attempt's own directory: only users of its pods may pass (LetPass).
 constexpr unsigned kClosed = 0700;
-// How often a supervisor is started that ends before it writes a status.
-constexpr int kSpawns = 3;
 
 // Pod names become directories.
 bool FitsIntoName(const std::string& name) { return name.size() <= 200; }
@@ -112,7 +110,7 @@ Result<std::shared_ptr<Attempt>> Attempt::Adopt(AttemptWorld& world, const std::
   if (attempt->state_.account_unknown && world.abilities.own_uid != 0)
     attempt->state_.account = static_cast<std::uint32_t>(world.abilities.own_uid);
   if (Status loaded = attempt->Load(); !loaded.ok()) return loaded.error();
-  attempt->AdoptPods();
+  if (Status adopted = attempt->AdoptPods(); !adopted.ok()) return adopted.error();
   return attempt;
 }
 
@@ -126,30 +124,6 @@ Status Attempt::Load() {
   for (const json::object* pod_template : controller_->templates(object_))
     batch_ = batch_ || IsBatchPod(*pod_template);
   return Done{};
-}
-
-// Reads all pods in the order in which they were started, and watches those that live.
-void Attempt::AdoptPods() {
-  for (const std::string& name : ListDirectory(dir_ + "/pods")) {
-    // A directory that was being written when the daemon died; no container ran in it.
-    if (name[0] == '.') continue;
-    auto pod = std::make_unique<Pod>();
-    pod->dir = dir_ + "/pods/" + name;
-    Result<PodOnDisk> disk = ReadPodDirectory(pod->dir, &pod->sequence);
-    if (!disk.ok()) continue;
-    pod->disk = std::move(*disk);
-    pods_.push_back(std::move(pod));
-  }
-  std::sort(pods_.begin(), pods_.end(),
-            [](const auto& a, const auto& b) { return a->sequence < b->sequence; });
-  for (const auto& pod : pods_) {
-    if (!pod->disk.record.live()) continue;
-    GivenToPod given = ReadGiven(pod->dir);
-    world_.shares.Have(state_.key.cluster, given.cpus, given.devices);
-    pod->cpus = std::move(given.cpus);
-    pod->devices = std::move(given.devices);
-    if (!WatchPod(pod.get())) WakeAt(world_.options.clock->WallNow().Plus(kRetryUs));
-  }
 }
 
 Status Attempt::Release() {
@@ -192,6 +166,8 @@ void Attempt::Remove(const RemovePolicy& policy, Callback<RemovalResult> done) {
 }
 
 void Attempt::LookAgain() {
+  // What is still in the way says so again.
+  trouble_.clear();
   for (const auto& pod : pods_) {
     if (pod->disk.record.live()) LookAt(pod.get());
   }
@@ -206,15 +182,20 @@ int Attempt::live_pods() const {
 // Writes attempt.json; schedules another try if that fails.
 bool Attempt::Save() {
   const Status wrote = WriteAttemptState(dir_, state_);
-  trouble_ = wrote.ok() ? "" : wrote.error().detail;
-  if (!wrote.ok()) WakeAt(world_.options.clock->WallNow().Plus(kRetryUs));
-  return wrote.ok();
+  if (!wrote.ok()) {
+    TryAgain(wrote.error().detail);
+    return false;
+  }
+  trouble_.clear();
+  return true;
 }
 
+// A wake that is still to come stays: a look at the pods just before may have asked for it. If a
+// later decision has made it needless it costs one look.
 void Attempt::Advance() {
   // FinishRemoval makes the backend drop its reference.
   const std::shared_ptr<Attempt> self = shared_from_this();
-  wake_at_ = {};
+  if (wake_at_ <= world_.options.clock->WallNow()) wake_at_ = {};
   KillOverdue();
   ReadSteps();
   for (int round = 0; round < kRounds && Round(); ++round) {
@@ -293,7 +274,7 @@ void Attempt::StartPods(std::vector<PodWish> wishes) {
   AddHosts(wishes);
   for (const PodWish& wish : wishes) {
     if (StartPod(wish)) continue;
-    WakeAt(world_.options.clock->WallNow().Plus(kRetryUs));
+    TryAgain(std::string(trouble_));
     return;
   }
   trouble_.clear();
@@ -341,78 +322,8 @@ bool Attempt::StartPod(const PodWish& wish) {
   pods_.push_back(std::move(pod));
   Pod* added = pods_.back().get();
   if (!added->disk.record.live()) Unshare(added);
-  return !added->disk.record.live() || WatchPod(added);
-}
-
-// Watches a pod's directory and starts its supervisor if it has none and never had one.
-bool Attempt::WatchPod(Pod* pod) {
-  const std::weak_ptr<Attempt> self = weak_from_this();
-  const Result<int> watch = world_.loop->Watch(pod->dir, [self, pod] {
-    if (const std::shared_ptr<Attempt> attempt = self.lock()) {
-      attempt->LookAt(pod);
-      attempt->Advance();
-    }
-  });
-  if (!watch.ok()) {
-    trouble_ = watch.error().detail;
-    return false;
-  }
-  pod->watch = *watch;
-  LookAt(pod);
+  LookAt(added);
   return true;
-}
-
-// Reads the pod's files. If the pod lives by its record and its supervisor does not, OnSilence
-// decides.
-void Attempt::LookAt(Pod* pod) {
-  if (!pod->disk.record.live()) return;
-  // Asked before the status is read, because a supervisor writes its last status before it ends.
-  const bool lives = SupervisorLives(pod->dir);
-  Reread(pod);
-  if (pod->disk.record.live() && !lives) OnSilence(pod);
-  if (pod->disk.record.live()) return;
-  Unshare(pod);
-  world_.loop->Unwatch(pod->watch);
-  pod->watch = -1;
-}
-
-// The pod has no living supervisor and no end on disk.
-void Attempt::OnSilence(Pod* pod) {
-  // Without a status no container ever ran: starting it (again) cannot run anything twice.
-  if (!pod->disk.has_status && !pod->disk.record.stopping && pod->spawns < kSpawns) {
-    ++pod->spawns;
-    const Status spawned = SpawnSupervisor(world_.options.supervisor_path, pod->dir);
-    if (spawned.ok() || spawned.error().code == Code::kAlreadyExists) return;
-    trouble_ = spawned.error().detail;
-    WakeAt(world_.options.clock->WallNow().Plus(kRetryUs));
-    if (pod->spawns < kSpawns) return;
-  }
-  KillRemains(pod->dir, pod->disk.supervisor);
-  const bool never_ran = !pod->disk.has_status;
-  const std::string why = pod->disk.record.stopping ? "stopped before it ran"
-                          : never_ran ? "the pod's supervisor could not be started: " + trouble_
-                                      : "the pod's supervisor was killed";
-  // As the supervisor would have stamped it.
-  const WallTime today = world_.options.clock->CalendarNow();
-  const char* const reason = never_ran ? "FailedToStart" : "Lost";
-  if (!WriteLostStatus(pod->dir, pod->disk, today, reason, why).ok())
-    return WakeAt(world_.options.clock->WallNow().Plus(kRetryUs));
-  Reread(pod);
-}
-
-// Supervisors stamp by the host's clock, which may step; back-offs and records go by the backend's.
-// A stamp that was read once stays as it is.
-void Attempt::Reread(Pod* pod) const {
-  std::int64_t sequence = 0;
-  Result<PodOnDisk> disk = ReadPodDirectory(pod->dir, &sequence);
-  if (!disk.ok()) return;
-  const std::int64_t ahead_us = CalendarAheadUs(*world_.options.clock);
-  const auto take = [ahead_us](WallTime known, WallTime* read) {
-    if (read->set()) *read = known.set() ? known : read->Plus(-ahead_us);
-  };
-  take(pod->disk.record.started, &disk->record.started);
-  take(pod->disk.record.ended, &disk->record.ended);
-  pod->disk = std::move(*disk);
 }
 
 // No pod runs any more: keeps the record and the logs, or deletes the directory; then answers.

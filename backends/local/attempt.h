@@ -90,7 +90,8 @@ class Attempt : public std::enable_shared_from_this<Attempt> {
 
   Attempt(AttemptWorld& world, std::string dir);
   Status Load();
-  void AdoptPods();
+  Status AdoptPods();
+  void LosePod(const std::string& dir, const std::string& why);
   void Advance();
   bool Round();
   bool StepController();
@@ -114,9 +115,10 @@ class Attempt : public std::enable_shared_from_this<Attempt> {
   void ReportStepsOn();
   void EndSteps(WallTime ended);
   void LookAt(Pod* pod);
-  void Reread(Pod* pod) const;
+  Status Reread(Pod* pod) const;
   void OnSilence(Pod* pod);
-  bool WatchPod(Pod* pod);
+  void WatchPod(Pod* pod);
+  void TryAgain(const std::string& why);
   void KillOverdue();
   void FinishRemoval();
   bool Save();

@@ -73,7 +73,8 @@ void EventLoop::Wake() {
 }
 
 Result<int> EventLoop::Watch(const std::string& dir, Task changed) {
-  return AddWatch(dir, IN_MOVED_TO | IN_CLOSE_WRITE, std::move(changed));
+  // Deletions are somebody's interference: nobody would tell of the pod's end afterwards.
+  return AddWatch(dir, IN_MOVED_TO | IN_CLOSE_WRITE | IN_DELETE, std::move(changed));
 }
 
 Result<int> EventLoop::WatchWrites(const std::string& dir, Task changed) {

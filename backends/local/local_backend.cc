@@ -188,7 +188,10 @@ Status LocalBackend::OpenCluster(const LocalCluster& cluster) {
     if (!attempt.ok()) {
       // Nothing is known of an attempt that cannot be read now: its pods may run.
       if (attempt.error().code == Code::kUnavailable) return attempt.error();
-      // The daemon died while it created this attempt, before any pod ran.
+      // The daemon died while it created this attempt, before any pod ran; or somebody has spoilt
+      // the record of one whose pods may run, which nobody would follow any more.
+      for (const std::string& pod : ListDirectory(path + "/pods"))
+        KillRemains(path + "/pods/" + pod, {});
       if (Status removed = RemoveTree(path); !removed.ok()) return removed;
       continue;
     }

@@ -44,13 +44,22 @@ json::object IdentityJson(const PodIdentity& identity, std::int64_t sequence, Wa
           {"sequence", sequence},    {"createdUs", created.us}};
 }
 
+// Empty if the text is no object.
+json::object ObjectIn(const std::string& text) {
+  boost::system::error_code error;
+  json::value value = json::parse(text, error);
+  return !error && value.is_object() ? std::move(value.get_object()) : json::object();
+}
+
 // A file of ours; an empty object if it is absent or unreadable.
 json::object ReadJson(const std::string& path) {
   const Result<std::string> text = ReadWholeFile(path);
-  if (!text.ok()) return {};
-  boost::system::error_code error;
-  json::value value = json::parse(*text, error);
-  return !error && value.is_object() ? std::move(value.get_object()) : json::object();
+  return text.ok() ? ObjectIn(*text) : json::object();
+}
+
+SupervisorId SupervisorIn(const json::object& status) {
+  return {static_cast<pid_t>(Integer(status, "pid", 0)),
+          static_cast<std::uint64_t>(Integer(status, "startTicks", 0))};
 }
 
 PodPhase PhaseOf(const std::string& name) {
@@ -138,11 +147,7 @@ std::string StagingOf(const std::string& dir) {
 // it is read again. If the pid is still missing, the supervisor has yet to look for what it is
 // signalled about, and will find it.
 void SignalSupervisor(const std::string& dir, SupervisorId supervisor, int signal) {
-  if (supervisor.pid == 0) {
-    const json::object status = ReadJson(dir + "/status.json");
-    supervisor = {static_cast<pid_t>(Integer(status, "pid", 0)),
-                  static_cast<std::uint64_t>(Integer(status, "startTicks", 0))};
-  }
+  if (supervisor.pid == 0) supervisor = SupervisorIn(ReadJson(dir + "/status.json"));
   if (supervisor.pid > 0) SignalIfSame(supervisor.pid, supervisor.start_ticks, signal);
 }
 
@@ -178,8 +183,10 @@ Status WriteRefusedPod(const std::string& dir, const PodIdentity& identity, std:
 }
 
 Result<PodOnDisk> ReadPodDirectory(const std::string& dir, std::int64_t* sequence) {
-  const json::object about = ReadJson(dir + "/pod.json");
-  if (about.empty()) return Internal("a pod's record is unreadable");
+  const Result<std::string> text = ReadWholeFile(dir + "/pod.json");
+  if (!text.ok() && text.error().code == Code::kUnavailable) return text.error();
+  const json::object about = text.ok() ? ObjectIn(*text) : json::object();
+  if (about.empty()) return Internal("the record of a pod, " + dir + "/pod.json, is unreadable");
   PodOnDisk pod;
   PodRecord& record = pod.record;
   record.identity = {Text(about, "id"),
@@ -190,28 +197,42 @@ Result<PodOnDisk> ReadPodDirectory(const std::string& dir, std::int64_t* sequenc
                      static_cast<std::int32_t>(Integer(about, "epoch", 0))};
   record.created = {Integer(about, "createdUs", 0)};
   *sequence = Integer(about, "sequence", 0);
-  record.stopping = PathExists(dir + "/stop");
-  const json::object status = ReadJson(dir + "/status.json");
-  if (status.empty()) return pod;
-  pod.has_status = true;
-  record.phase = PhaseOf(Text(status, "phase"));
-  record.started = {Integer(status, "startedUs", 0)};
-  record.ended = {Integer(status, "endedUs", 0)};
-  record.reason = Text(status, "reason");
-  record.message = Text(status, "message");
-  record.lost = FlagAt(status, "lost");
-  pod.supervisor = {static_cast<pid_t>(Integer(status, "pid", 0)),
-                    static_cast<std::uint64_t>(Integer(status, "startTicks", 0))};
-  pod.takes_orders = FlagAt(status, "takesOrders");
-  const json::object& use = ObjectOrEmpty(status, "use");
-  record.use = {Integer(use, "userCpuUs", 0), Integer(use, "systemCpuUs", 0),
-                Integer(use, "maxRssBytes", 0), Integer(use, "readBytes", 0),
-                Integer(use, "writtenBytes", 0)};
-  ReadContainers(status, &record);
-  // A pod whose containers never started has an exit code of its own.
-  if (record.exit_code == 0)
-    record.exit_code = static_cast<std::int32_t>(Integer(status, "exitCode", 0));
+  if (Status read = ReadPodStatus(dir, &pod); !read.ok()) return read.error();
   return pod;
+}
+
+Status ReadPodStatus(const std::string& dir, PodOnDisk* known) {
+  const Result<std::string> text = ReadWholeFile(dir + "/status.json");
+  if (!text.ok() && text.error().code == Code::kUnavailable) return text.error();
+  // Somebody has taken it away: what was read before still holds, and nothing is started again.
+  if (!text.ok() && known->has_status) return Done{};
+  PodOnDisk pod;
+  PodRecord& record = pod.record;
+  record.identity = known->record.identity;
+  record.created = known->record.created;
+  record.stopping = PathExists(dir + "/stop");
+  const json::object status = text.ok() ? ObjectIn(*text) : json::object();
+  if (!status.empty()) {
+    pod.has_status = true;
+    record.phase = PhaseOf(Text(status, "phase"));
+    record.started = {Integer(status, "startedUs", 0)};
+    record.ended = {Integer(status, "endedUs", 0)};
+    record.reason = Text(status, "reason");
+    record.message = Text(status, "message");
+    record.lost = FlagAt(status, "lost");
+    pod.supervisor = SupervisorIn(status);
+    pod.takes_orders = FlagAt(status, "takesOrders");
+    const json::object& use = ObjectOrEmpty(status, "use");
+    record.use = {Integer(use, "userCpuUs", 0), Integer(use, "systemCpuUs", 0),
+                  Integer(use, "maxRssBytes", 0), Integer(use, "readBytes", 0),
+                  Integer(use, "writtenBytes", 0)};
+    ReadContainers(status, &record);
+    // A pod whose containers never started has an exit code of its own.
+    if (record.exit_code == 0)
+      record.exit_code = static_cast<std::int32_t>(Integer(status, "exitCode", 0));
+  }
+  *known = std::move(pod);
+  return Done{};
 }
 
 Status SpawnSupervisor(const std::string& supervisor_path, const std::string& dir) {
@@ -246,13 +267,18 @@ Status SpawnSupervisor(const std::string& supervisor_path, const std::string& di
   return Done{};
 }
 
-bool SupervisorLives(const std::string& dir) {
+std::optional<bool> SupervisorLives(const std::string& dir) {
   // Opened read-only, because closing a writable descriptor would be reported by inotify.
   const int alive = ::open((dir + "/alive").c_str(), O_RDONLY | O_CLOEXEC);
-  if (alive < 0) return false;
-  const bool lives = ::flock(alive, LOCK_SH | LOCK_NB) != 0;
+  // Without the file no supervisor was ever started, or the pod's directory is gone.
+  if (alive < 0 && (errno == ENOENT || errno == ENOTDIR)) return false;
+  if (alive < 0) return std::nullopt;
+  const bool is_free = ::flock(alive, LOCK_SH | LOCK_NB) == 0;
+  const int why = errno;
   ::close(alive);
-  return lives;
+  if (is_free) return false;
+  if (why != EWOULDBLOCK) return std::nullopt;
+  return true;
 }
 
 Status RequestStop(const std::string& dir, SupervisorId supervisor, const StopRequest& request) {
@@ -290,7 +316,9 @@ GivenToPod ReadGiven(const std::string& dir) {
   return given;
 }
 
-void KillRemains(const std::string& dir, const SupervisorId& supervisor) {
+void KillRemains(const std::string& dir, const SupervisorId& known) {
+  const SupervisorId supervisor =
+      known.pid > 0 ? known : SupervisorIn(ReadJson(dir + "/status.json"));
   ProcessInfo now;
   if (supervisor.pid > 0 && ReadProcess(supervisor.pid, &now) &&
       now.start_ticks == supervisor.start_ticks) {

@@ -39,12 +39,17 @@ Status WritePodDirectory(const std::string& dir, const PodIdentity& identity, st
 /// Writes a pod that cannot be started: a directory with a failed status and the reason.
 Status WriteRefusedPod(const std::string& dir, const PodIdentity& identity, std::int64_t sequence,
                        WallTime created, const std::string& why);
-/// Reads pod.json, status.json and `stop`. An error if pod.json is unreadable.
+/// Reads pod.json, status.json and `stop`. kUnavailable: they cannot be read now; kInternal:
+/// pod.json is absent or broken.
 Result<PodOnDisk> ReadPodDirectory(const std::string& dir, std::int64_t* sequence);
+/// Reads status.json and `stop` anew into a pod whose pod.json was read before; if they cannot be
+/// read now (kUnavailable), it stays as it is.
+Status ReadPodStatus(const std::string& dir, PodOnDisk* pod);
 /// Starts the supervisor of a written pod. kAlreadyExists: a supervisor of the pod lives.
 Status SpawnSupervisor(const std::string& supervisor_path, const std::string& dir);
-/// True while the pod's supervisor lives.
-bool SupervisorLives(const std::string& dir);
+/// True while the pod's supervisor lives; nullopt if that cannot be told now, for instance because
+/// no descriptors are left.
+std::optional<bool> SupervisorLives(const std::string& dir);
 /// Writes the request to stop and signals the supervisor if it is known.
 Status RequestStop(const std::string& dir, SupervisorId supervisor, const StopRequest& request);
 /// Leaves an order (supervisor/pod_control.cc) to the supervisor, as file `orders/NUMBER`, and
@@ -57,8 +62,9 @@ struct GivenToPod {
   std::vector<int> cpus, devices;
 };
 GivenToPod ReadGiven(const std::string& dir);
-/// Kills the supervisor (if the pid still is that process) and everything that the pod has left.
-void KillRemains(const std::string& dir, const SupervisorId& supervisor);
+/// Kills the supervisor (if the pid still is that process; one that is not known is read from
+/// status.json) and everything that the pod has left.
+void KillRemains(const std::string& dir, const SupervisorId& known);
 /// Writes the end of a pod whose supervisor could not.
 Status WriteLostStatus(const std::string& dir, const PodOnDisk& pod, WallTime now,
                        const std::string& reason, const std::string& why);

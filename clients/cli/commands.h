@@ -1,6 +1,6 @@
 // The commands of `muster`: a struct with the options of each command, and one function that
 // carries it out. Each function is defined in a source named after what it does. Parsing is apart
-// (main/main.cc, the only file that sees CLI11), so that tests call the functions directly.
+// (main/main.cc; only main/ sees CLI11), so that tests call the functions directly.
 //
 // Every function prints to stdout, errors to stderr, and returns the exit status: 0, 1 refused, 2
 // bad usage, 3 server not reached (rule C2).

@@ -40,8 +40,12 @@ struct Words {
   std::vector<char*> keys;  // the program's name first
 };
 
-int Fail(const Error& error) {
-  std::fprintf(stderr, "musterd: %s\n", error.detail.c_str());
+// `url`: of the database that was asked; if it cannot be reached, libpq's words say why.
+int Fail(const Error& error, const std::string& url = "") {
+  std::string why;
+  if (error.code == Code::kUnavailable && !url.empty()) why = pg::WhyNotReached(url);
+  std::fprintf(stderr, "musterd: %s%s%s\n", error.detail.c_str(), why.empty() ? "" : ": ",
+               why.c_str());
   return error.code == Code::kUnavailable       ? kNotReached
          : error.code == Code::kInvalidArgument ? kBadUsage
                                                 : kRefused;
@@ -56,7 +60,7 @@ int RunDoctor(const DaemonConfig& config, bool as_json) {
   const auto door = DatabaseDoor::Open(config, false, true);
   if (!door.ok()) return Fail(door.error());
   const auto findings = doctor::Examine((*door)->url(), *config.admission, !(*door)->alone());
-  if (!findings.ok()) return Fail(findings.error());
+  if (!findings.ok()) return Fail(findings.error(), (*door)->url());
   const std::string text = as_json ? doctor::ReportJson(*findings) : doctor::ReportText(*findings);
   std::fputs(text.c_str(), stdout);
   return doctor::CountOff(*findings) == 0 ? 0 : kRefused;
@@ -66,12 +70,12 @@ int RunBackup(const DaemonConfig& config, const std::string& file) {
   const auto door = DatabaseDoor::Open(config, false, true);
   if (!door.ok()) return Fail(door.error());
   const Status written = pg::WriteArchive((*door)->url(), file);
-  if (!written.ok()) return Fail(written.error());
+  if (!written.ok()) return Fail(written.error(), (*door)->url());
   const auto facts = pg::ReadArchive((*door)->url(), file);
   if (!facts.ok()) {
     // A file that this program could not restore must not look like a backup.
     std::remove(file.c_str());
-    return Fail(facts.error());
+    return Fail(facts.error(), (*door)->url());
   }
   std::printf("%s: schema %d of installation %s, as of %s\n", file.c_str(), facts->schema,
               facts->instance.c_str(), FormatRfc3339(facts->taken).c_str());
@@ -84,11 +88,19 @@ int RunRestore(const DaemonConfig& config, const std::string& file) {
   if (!door.ok()) return Fail(door.error());
   const std::string& url = (*door)->url();
   const Status empty = pg::CheckEmpty(url, (*door)->alone());
-  if (!empty.ok()) return Fail(empty.error());
+  if (!empty.ok()) return Fail(empty.error(), url);
   const auto facts = pg::ReadArchive(url, file);
-  if (!facts.ok()) return Fail(facts.error());
+  if (!facts.ok()) return Fail(facts.error(), url);
   const Status restored = pg::RestoreArchive(url, file, *facts);
-  if (!restored.ok()) return Fail(restored.error());
+  if (!restored.ok()) {
+    // Whoever was faster is why it failed; the error is only about the first thing that both make.
+    const Status still = pg::CheckEmpty(url, (*door)->alone());
+    if (still.ok() || still.error().code == Code::kUnavailable) return Fail(restored.error(), url);
+    return Fail({still.error().code,
+                 "somebody else has filled the database meanwhile, and nothing "
+                 "was restored: " +
+                     still.error().detail});
+  }
   std::printf("restored installation %s as of %s\n", facts->instance.c_str(),
               FormatRfc3339(facts->taken).c_str());
   std::puts(
@@ -115,7 +127,7 @@ int RunMigrate(const DaemonConfig& config, const std::string& to) {
   if (!url.ok()) return Fail(url.error());
   const Status done =
       target == newest ? pg::MigrateUp(*url) : pg::MigrateDown(*url, target, (*door)->alone());
-  if (!done.ok()) return Fail(done.error());
+  if (!done.ok()) return Fail(done.error(), *url);
   std::printf("the schema is %d\n", target);
   return 0;
 }

@@ -134,7 +134,7 @@ Result<int> LockDataDirectory(const std::string& data_dir) {
     return InvalidArgument("cannot set the mode of " + data_dir);
   const std::string path = data_dir + "/musterd.lock";
   const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, kOwnersFile);
-  if (fd < 0) return InvalidArgument("cannot write to " + data_dir);
+  if (fd < 0) return InvalidArgument("cannot write to " + data_dir + ": " + std::strerror(errno));
   Status closed =
       ::flock(fd, LOCK_EX | LOCK_NB) == 0
           ? CloseDataDirectory(data_dir)

@@ -20,6 +20,7 @@
 #include "schedd/daemon/command_line_secrets.h"
 #include "schedd/daemon/config.h"
 #include "schedd/daemon/wiring.h"
+#include "schedd/store/pg/diagnosis.h"
 #include "schedd/store/pg/url.h"
 #include "schedd/telemetry/log.h"
 
@@ -73,12 +74,24 @@ int NextSignal(const sigset_t& signals) {
   return received;
 }
 
+// Why no start is possible; of a database that cannot be reached also what libpq says.
+std::string WithReason(const muster::Error& error, const muster::DaemonConfig& config) {
+  std::string text = error.detail;
+  if (error.code != muster::Code::kUnavailable) return text;
+  for (const std::string& url : {config.postgres_url, config.postgres_owner_url}) {
+    const std::string why = url.empty() ? "" : muster::pg::WhyNotReached(url);
+    if (!why.empty()) text += ": " + why;
+  }
+  return text;
+}
+
 enum class StartOutcome { kReady, kFailed, kStopped };
 
 // A start can take long (a database that recovers, another daemon that migrates, a million jobs to
 // read). So it has a thread of its own, and the main thread waits for signals meanwhile. The
 // starter keeps a promise when it has ended and wakes the main thread with SIGUSR1.
-StartOutcome StartUnlessStopped(muster::Daemon& daemon, const sigset_t& signals) {
+StartOutcome StartUnlessStopped(muster::Daemon& daemon, const muster::DaemonConfig& config,
+                                const sigset_t& signals) {
   std::promise<muster::Status> outcome;
   std::future<muster::Status> ended = outcome.get_future();
   const pthread_t main_thread = pthread_self();
@@ -107,9 +120,9 @@ StartOutcome StartUnlessStopped(muster::Daemon& daemon, const sigset_t& signals)
     return StartOutcome::kStopped;
   }
   if (status.ok()) return StartOutcome::kReady;
-  std::fprintf(stderr, "musterd: %s\n", status.error().detail.c_str());
-  muster::Log(muster::LogLevel::kError, "daemon", "start_failed",
-              {{"err", std::string_view(status.error().detail)}});
+  const std::string why = WithReason(status.error(), config);
+  std::fprintf(stderr, "musterd: %s\n", why.c_str());
+  muster::Log(muster::LogLevel::kError, "daemon", "start_failed", {{"err", std::string_view(why)}});
   muster::FlushLog();
   return StartOutcome::kFailed;
 }
@@ -159,7 +172,7 @@ int main(int argc, char** argv) {
     return 1;
   }
   muster::Daemon daemon(parsed->config);
-  const StartOutcome started = StartUnlessStopped(daemon, signals);
+  const StartOutcome started = StartUnlessStopped(daemon, parsed->config, signals);
   if (started == StartOutcome::kFailed) return 1;
   if (started == StartOutcome::kReady) {
     sd_notify(0, "READY=1");

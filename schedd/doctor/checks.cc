@@ -28,7 +28,7 @@ const std::vector<Check>& Checks() {
   static const std::vector<Check> checks = {
       {"schema", "", kOff, nullptr, nullptr,
        "Missing ones are applied by the start of this version's daemon; for unknown ones use the "
-       "program that applied them, or go back with its `musterd migrate --to N`"},
+       "program that applied them, or go back with its `musterd migrate N`"},
       {"indexes", "I2", kOff, sql::kDoctorIndexes, nullptr,
        "Create it again as db/migrations has it; if that fails, its rows are off too"},
       {"settings", "I1", kOff, sql::kDoctorSettings, nullptr,

@@ -295,28 +295,43 @@ void Recovery::RedriveRow(const DispatchKey& key, std::set<std::string>* to_list
   }
 }
 
-// A dispatched job must have a live row. If it has none, its attempt cannot be followed: the job is
-// tried again if it may be. An elastic job's member is told its size again, because the last order
-// may be lost.
+// A dispatched job must have a live row. An elastic job's member is told its size again, because
+// the last order may be lost.
 void Recovery::RedriveHolder(const JobPtr& job) {
   const DispatchRow* row = owners_.rows.Find(CurrentKey(*job));
-  if (row != nullptr && IsLive(row->state)) {
-    if (job->admission_state != nullptr && job->admission_state->scale)
-      owners_.stand_ins.ResizeWhenDurable(*job);
-    return;
-  }
+  if (row == nullptr || !IsLive(row->state)) return FollowAgain(job, row);
+  if (job->admission_state != nullptr && job->admission_state->scale)
+    owners_.stand_ins.ResizeWhenDurable(*job);
+}
+
+// Somebody has changed the database: the attempt may run, and nothing follows it. It gets a row as
+// of an object that was created, so its member is asked: it is adopted, or proven gone and Lost. To
+// let the job run again at once could run it twice. `row`: what is left of its row, or null.
+void Recovery::FollowAgain(const JobPtr& job, const DispatchRow* row) {
   Log(LogLevel::kError, "engine", "attempt_without_row", {{"job", job->id.value}});
   owners_.context.metrics.corrections.Add();
-  Attempts& attempts = owners_.attempts;
-  if (!MayRequeue(*job)) {
-    attempts.End(job, JobEvent::kFail, Reason::kLost, "Its attempt had no record", nullptr);
-  } else if (changes::IsRequeuing(*job)) {
-    attempts.RequeueStopped(job);
-  } else {
-    attempts.EvictFor(
-        job, Reason::kRequeued,
-        {std::string(ReasonName(Reason::kRequeued)), "", "Its attempt had no record"});
+  DispatchRow followed = IntentOf(*job);
+  if (row != nullptr) {
+    followed.remote_uid = row->remote_uid;
+    followed.incarnation = row->incarnation;
   }
+  followed.state = DispatchState::kCreated;
+  const DispatchRow* const holder = owners_.rows.HolderOfName(followed);
+  if (holder != nullptr && holder->key != followed.key) {
+    owners_.attempts.End(job, JobEvent::kFail, Reason::kLost,
+                         "Its attempt had no record, and " + job->cluster +
+                             " has an object of its name, of job " +
+                             std::to_string(holder->job.value),
+                         nullptr);
+    return;
+  }
+  owners_.rows.Put(followed);
+  if (changes::IsRequeuing(*job) || changes::IsCancelling(*job)) {
+    owners_.attempts.Step(followed.key, dispatch::RevokeRequested{changes::IsCancelling(*job)},
+                          nullptr);
+    return;
+  }
+  owners_.commits.OrderList(followed.key.cluster);
 }
 
 // Deletions of ended jobs that were under way go on; those of other jobs go on with their rows.

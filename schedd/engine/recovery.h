@@ -39,6 +39,7 @@ class Recovery {
   void Redrive();
   void RedriveRow(const DispatchKey& key, std::set<std::string>* to_list);
   void RedriveHolder(const JobPtr& job);
+  void FollowAgain(const JobPtr& job, const DispatchRow* row);
   void CleanUpDeleted();
 
   Owners& owners_;

@@ -43,6 +43,8 @@ constexpr std::int64_t kFirstBackoffMs = 10'000, kLongestBackoffMs = 300'000;
 // How often processes are counted if no control group bounds them.
 constexpr std::int64_t kGuardEveryMs = 200;
 constexpr std::size_t kPumpBytes = 64 << 10;
+// How often the end of a pod is written again that the disk did not take.
+constexpr useconds_t kEndAgainUs = 500'000;
 // Slurm's mark of a batch script that could not start, for instance without its output's directory:
 // it ends with 0:53. No container that ran is reported with it, unless that signal ended it.
 constexpr int kScriptNotStarted = 53;
@@ -480,11 +482,12 @@ void PodRunner::WriteStatus() {
   text.SetUse(use_.ToJson(), paused_at_ms_ > 0);
   text.SetOutcome(reason_, message_, stop_requested_);
   for (const auto& container : containers_) text.Add(*container, container->StateName());
-  // On a full disk the pod runs on; the next change writes the status again.
-  if (Status written = WriteWholeFile("status.json", text.Render(), 0600);
-      !written.ok() && finished_) {
-    ::unlink("status.json.tmp");
-  }
+  const std::string status = text.Render();
+  // On a full disk the pod runs on; the next change writes the status again. No change follows the
+  // end, and an end that is not on record would count as the death of this process: it waits for
+  // room, unless somebody has removed the pod's directory.
+  while (!WriteWholeFile("status.json", status, 0600).ok() && finished_ && PathExists("spec.json"))
+    ::usleep(kEndAgainUs);
 }
 
 }  // namespace muster::local

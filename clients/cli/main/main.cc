@@ -14,6 +14,7 @@
 #include "clients/cli/commands.h"
 #include "clients/cli/completion.h"
 #include "clients/cli/kinds.h"
+#include "clients/cli/main/unknown_command.h"
 #include "schedd/credentials/private_memory.h"
 
 namespace muster::cli {
@@ -465,6 +466,11 @@ int Run(int argc, char** argv) {
   ShowGlobalOptions(&app);
   try {
     app.parse(argc, argv);
+  } catch (const CLI::RequiredError& error) {
+    const std::string unknown = UnknownCommand(app);
+    if (unknown.empty()) return app.exit(error) == 0 ? 0 : kBadUsage;
+    PrintError("there is no command \"" + unknown + "\"; --help lists them");
+    return kBadUsage;
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : kBadUsage;
   }

@@ -2,7 +2,10 @@
 // others.
 #include "schedd/store/pg/diagnosis.h"
 
+#include <libpq-fe.h>
+
 #include <map>
+#include <memory>
 
 #include <pqxx/pqxx>
 
@@ -10,6 +13,7 @@
 #include "schedd/store/pg/one_session.h"
 #include "schedd/store/pg/statements_doctor.h"
 #include "schedd/store/pg/statements_read.h"
+#include "schedd/store/pg/url.h"
 
 namespace muster::pg {
 namespace {
@@ -32,6 +36,17 @@ Answer AskOne(pqxx::dbtransaction& work, const char* question) {
   return answer;
 }
 
+// Of one question: others may be answered all the same. libpqxx gives no SQLSTATE with these types.
+std::string WhyNotAnswered(const pqxx::sql_error& error) {
+  if (dynamic_cast<const pqxx::insufficient_privilege*>(&error) != nullptr)
+    return "the role may not read it: name the owner of the schema, or the daemon's role";
+  // A table or column that is not there.
+  if (dynamic_cast<const pqxx::syntax_error*>(&error) != nullptr ||
+      error.sqlstate().starts_with("42"))
+    return "this schema has not what the question is about";
+  return "the database does not answer it: " + std::string(error.what());
+}
+
 }  // namespace
 
 Result<std::vector<Result<Answer>>> Ask(const std::string& url,
@@ -44,12 +59,7 @@ Result<std::vector<Result<Answer>>> Ask(const std::string& url,
       try {
         answers.emplace_back(AskOne(work, question));
       } catch (const pqxx::sql_error& error) {
-        if (error.sqlstate().starts_with("42")) {  // a table or column that is not there
-          answers.emplace_back(
-              Error{Code::kFailedPrecondition, "this schema has not what the question is about"});
-        } else {
-          throw;
-        }
+        answers.emplace_back(Error{Code::kFailedPrecondition, WhyNotAnswered(error)});
       }
     }
   });
@@ -86,6 +96,19 @@ Result<std::vector<std::string>> SchemaStanding(const std::string& url,
   });
   if (!read.ok()) return read.error();
   return off;
+}
+
+std::string WhyNotReached(const std::string& url) {
+  const Result<std::string> complete = CompleteUrl(url);
+  if (!complete.ok()) return complete.error().detail;
+  const std::unique_ptr<PGconn, decltype(&PQfinish)> session(PQconnectdb(complete->c_str()),
+                                                             &PQfinish);
+  if (session != nullptr && PQstatus(session.get()) == CONNECTION_OK) return "";
+  std::string why = session == nullptr ? "no memory is left" : PQerrorMessage(session.get());
+  while (!why.empty() && why.back() == '\n') why.pop_back();
+  for (std::size_t at = 0; (at = why.find('\n', at)) != std::string::npos;)
+    why.replace(at, 1, "; ");
+  return why;
 }
 
 }  // namespace muster::pg

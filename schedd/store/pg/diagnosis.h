@@ -21,8 +21,9 @@ struct Answer {
 };
 
 /// The answers to these statements (statements_doctor.h), in their order, from one snapshot. A
-/// question that the schema cannot answer, because it is another version's, is an Error in its
-/// place. The call fails with kUnavailable if the database cannot be reached.
+/// question that cannot be answered (the schema is another version's, the role may not read it, a
+/// table is damaged) is an Error in its place. The call fails with kUnavailable if the database
+/// cannot be reached.
 Result<std::vector<Result<Answer>>> Ask(const std::string& url,
                                         const std::vector<const char*>& questions);
 
@@ -33,5 +34,9 @@ Result<std::vector<std::string>> SchemaStanding(
 
 /// Jobs that have not ended, objects and amounts, as a recovery reads them.
 Result<StoredWorld> ReadWorld(const std::string& url);
+
+/// What libpq says when no session can be opened now, in one line; "" if one can. It may name
+/// hosts, roles and paths, so it is for an administrator's terminal, not for clients of the APIs.
+std::string WhyNotReached(const std::string& url);
 
 }  // namespace muster::pg

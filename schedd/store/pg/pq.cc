@@ -77,9 +77,10 @@ Failure FailureOf(const std::string& sqlstate, const std::string& message,
   if (StartsWith(sqlstate, "57P")) return environment("the database is stopping or starting");
   if (StartsWith(sqlstate, "58"))
     return environment("the database cannot use its files; nothing was written");
-  if (StartsWith(sqlstate, "40") || sqlstate == "55P03" || sqlstate == "57014") {
+  if (StartsWith(sqlstate, "40") || sqlstate == "55P03")
     return environment("the database gave up a conflicting change; nothing was written");
-  }
+  if (sqlstate == "57014")
+    return environment("the database ended a statement, by a timeout or because somebody said so");
   if (StartsWith(sqlstate, "23")) {
     return {FailureKind::kItem, {Code::kFailedPrecondition, ConstraintSentence(constraint)}};
   }

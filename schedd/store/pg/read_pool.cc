@@ -52,6 +52,9 @@ Error ErrorOfException() {
     Log(LogLevel::kWarning, "store", "connection_failed",
         {{"err", std::string_view(error.what())}});
     return Unavailable("the database cannot be reached, or takes no writes");
+  } catch (const pqxx::insufficient_privilege&) {
+    return Error{Code::kFailedPrecondition,
+                 "the database's role may not do this: name the owner of the schema"};
   } catch (const pqxx::sql_error& error) {
     return FailureOf(error.sqlstate(), error.what(), "").error;
   } catch (const pqxx::failure&) {

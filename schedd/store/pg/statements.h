@@ -12,11 +12,14 @@ namespace muster::pg::sql {
 // --- sessions
 
 /// Plans are made once for each session, when tables may still be empty; the planner must use the
-/// indexes nevertheless.
+/// indexes nevertheless. Waits have deadlines of the daemon's own (watchdog.h): timeouts of the
+/// role or the database, meant for people's queries, would only keep it from reading or committing
+/// much at once.
 inline constexpr const char* kWriterSettings =
     "set synchronous_commit = on; set plan_cache_mode = force_generic_plan; "
     "set enable_seqscan = off; set work_mem = '32MB'; "
     "set jit = off; set client_min_messages = warning; set application_name = 'musterd writer'; "
+    "set statement_timeout = 0; set lock_timeout = 0; "
     "set idle_in_transaction_session_timeout = '60s'";
 /// How a session ends, and with it its locks, when the daemon's host has vanished or the connection
 /// is half open. What the URL, the role or the database sets stays; a server that does not know one
@@ -40,7 +43,7 @@ inline constexpr const char* kAwaitsStandby =
     "application_name = 'musterd writer' and wait_event = 'SyncRep')";
 inline constexpr const char* kReaderSettings =
     "set default_transaction_read_only = on; set jit = off; set client_min_messages = warning; "
-    "set application_name = 'musterd reader'";
+    "set statement_timeout = 0; set lock_timeout = 0; set application_name = 'musterd reader'";
 
 // --- committing
 

@@ -140,7 +140,8 @@ inline constexpr const char* kPing = "select 1";
 // --- migrations
 
 inline constexpr const char* kMigratorSettings =
-    "set client_min_messages = warning; set application_name = 'musterd migrator'";
+    "set client_min_messages = warning; set statement_timeout = 0; set application_name = 'musterd "
+    "migrator'";
 /// Fails with lock_not_available if another session holds the lock for longer than half a second.
 inline constexpr const char* kMigrationLock =
     "set local lock_timeout = '500ms'; select pg_advisory_xact_lock(7205759403792793601); "

@@ -14,8 +14,8 @@ inline constexpr const char* kHasLease =
     "table_name = 'leader' and column_name = 'expires')";
 /// The daemon that leads now; no row if none does.
 inline constexpr const char* kLeaderNow =
-    "select holder || ' at ' || address from leader where epoch > 0 and not released and expires > "
-    "clock_timestamp()";
+    "select holder || case when address = '' then '' else ' at ' || address end from leader where "
+    "epoch > 0 and not released and expires > clock_timestamp()";
 
 /// Before migrations: pg_restore leaves an empty path.
 inline constexpr const char* kRestorePath = "select set_config('search_path', 'public', false);\n";

@@ -116,6 +116,13 @@ class BadInput(unittest.TestCase):
         self.assertIn("clusterqueue", result.stderr)
         self.assertEqual(self.server.get("/api/v1/namespaces/never")[0], 404)
 
+    def test_a_command_that_is_not_there_is_named(self):
+        for words, named in ((["cancel", "2"], "cancel"), (["cluster", "frobnicate"], "cluster frobnicate"), (["-n", "a", "frobnicate"], "frobnicate")):
+            done = self.server.run("muster", *words, check=False)
+            self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
+            self.assertIn(f'there is no command "{named}"', done.stderr)
+        self.assertIn("subcommand is required", self.server.run("muster", check=False).stderr.lower())
+
     def test_scripts(self):
         result = self.server.run("sbatch", stdin="echo no shebang\n", check=False)
         self.assertEqual(result.returncode, 1)

@@ -9,6 +9,7 @@
 #include <pqxx/pqxx>
 
 #include "schedd/store/pg/read_pool.h"
+#include "schedd/store/pg/statements.h"
 #include "schedd/store/pg/statements_read.h"
 #include "schedd/store/pg/url.h"
 #include "schedd/store/pg/watchdog.h"
@@ -17,10 +18,10 @@
 namespace muster::test {
 namespace {
 
-std::string Shown(const std::string& url, const char* setting) {
+std::string Shown(const std::string& url, const char* setting,
+                  const char* session = pg::sql::kMigratorSettings) {
   pg::Watchdog watchdog;
-  auto connection =
-      pg::OpenConnection(url, pg::sql::kMigratorSettings, watchdog, std::chrono::seconds(60));
+  auto connection = pg::OpenConnection(url, session, watchdog, std::chrono::seconds(60));
   pqxx::nontransaction work(*connection);
   return work.exec1(std::string("show ") + setting)[0].as<std::string>();
 }
@@ -36,6 +37,21 @@ TEST(SessionSettings, AreAddedUnlessTheUrlOrTheRoleSaysOtherwise) {
   EXPECT_EQ(Shown(url, kSetting), "9s");
   RunSql(admin, "alter role muster_daemon reset client_connection_check_interval");
   EXPECT_EQ(Shown(url, kSetting), "5s");
+}
+
+// A second for a query is a usual default for people. A recovery reads for longer.
+TEST(SessionSettings, TimeoutsForPeoplesQueriesDoNotEndStatementsOfADaemon) {
+  const std::string admin = FreshDatabase(SharedServer());
+  const std::string url = pg::CompleteUrl(AsRole(admin, "muster_daemon")).value();
+  RunSql(admin, "alter role muster_daemon set statement_timeout = '1s'");
+  for (const char* session :
+       {pg::sql::kMigratorSettings, pg::sql::kReaderSettings, pg::sql::kWriterSettings})
+    EXPECT_EQ(Shown(url, "statement_timeout", session), "0") << session;
+  RunSql(admin, "alter role muster_daemon reset statement_timeout");
+  RunSql(admin, "alter role muster_daemon set lock_timeout = '1s'");
+  for (const char* session : {pg::sql::kReaderSettings, pg::sql::kWriterSettings})
+    EXPECT_EQ(Shown(url, "lock_timeout", session), "0") << session;
+  RunSql(admin, "alter role muster_daemon reset lock_timeout");
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 """muster doctor: a whole database has nothing off, and each check names the damage that is planted for it, in a copy of that database."""
 import json
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -113,6 +114,27 @@ class Doctor(unittest.TestCase):
                 self.assertGreater(len(found["mend"]), 10)
                 self.postgres.sql(f"drop database {copy}", database="postgres")
 
+    def test_what_a_role_may_not_read_is_said_so(self):
+        self.postgres.sql("create role nosy login", database="postgres")
+        url = self.postgres.url().replace("//muster@", "//nosy@")
+        done = subprocess.run([f"{BIN}/musterd", "doctor", "--postgres", url], capture_output=True, text=True, timeout=PATIENCE)
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertIn("the database's role may not do this", done.stderr)
+        self.postgres.sql("grant select on schema_migrations to nosy")
+        found = self.report(url, 1)
+        self.assertEqual(found["reasons"]["unasked"], "the role may not read it: name the owner of the schema, or the daemon's role")
+
+    def test_what_is_advised_can_be_done(self):
+        advised = set(re.findall(r"`(musterd? [a-z]+(?: [a-z-]+)*)", " ".join(check["mend"] for check in self.live.values())))
+        self.assertGreater(len(advised), 5, advised)
+        for words in sorted(advised):
+            with self.subTest(advised=words):
+                program, *rest = words.split()
+                done = subprocess.run([f"{BIN}/{program}", *rest, "--help"], capture_output=True, text=True, timeout=PATIENCE)
+                self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("musterd migrate SCHEMA", subprocess.run([f"{BIN}/musterd", "migrate", "--help"], capture_output=True, text=True).stdout)
+        self.assertIn("`musterd migrate N`", self.live["schema"]["mend"])
+
     def test_the_report_names_what_is_off_and_how_to_mend_it_in_words(self):
         self.postgres.sql("create database words template muster", database="postgres")
         self.postgres.sql("update quota_usage set amount = amount + 1000 where resource = 'cpu'", database="words")
@@ -124,9 +146,11 @@ class Doctor(unittest.TestCase):
         self.assertIn("1 found something that is off", done.stdout)
 
     def test_a_database_that_is_not_there_is_another_status(self):
-        for url, status in (("postgresql://127.0.0.1:1/muster", 3), ("no url", 2)):
+        for url, status, why in (("postgresql://127.0.0.1:1/muster", 3, "Connection refused"), (self.of("absent"), 3, 'database "absent" does not exist'),
+                                 ("no url", 2, "neither a URL")):
             done = subprocess.run([f"{BIN}/musterd", "doctor", "--postgres", url], capture_output=True, text=True, timeout=PATIENCE)
             self.assertEqual((done.returncode, done.stdout), (status, ""), done.stderr)
+            self.assertIn(why, done.stderr)
         absent = os.path.join(tempfile.gettempdir(), f"muster-absent-{os.getpid()}")
         done = subprocess.run([f"{BIN}/musterd", "doctor", "--data-dir", absent], capture_output=True, text=True, timeout=PATIENCE)
         self.assertEqual(done.returncode, 2, done.stderr)

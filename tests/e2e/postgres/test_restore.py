@@ -8,7 +8,8 @@ import shutil
 import subprocess
 import unittest
 
-from muster_server import PATIENCE, QUEUES, Server, shell_job, sql
+from muster_server import BIN, PATIENCE, QUEUES, Server, shell_job, sql
+from pg_pair import PROGRAMS, Postgres
 
 FLAGS = ["--local-cluster", "east,cpu=32,memory=64Gi", "--local-cluster", "west,cpu=32,memory=64Gi"]
 # What becomes of a job between the backup and the restore: was it started before the backup, is it let go on after it, is it deleted then.
@@ -181,6 +182,34 @@ class Restore(unittest.TestCase):
         done = subprocess.run(["muster", *words], env=self.server.environment(), capture_output=True, text=True, timeout=PATIENCE)
         self.assertEqual(done.returncode, 1, (words, done.stdout, done.stderr))
         return done.stderr
+
+
+class Beside(unittest.TestCase):
+    def test_a_restore_that_somebody_else_overtakes_says_so_and_leaves_nothing(self):
+        postgres = Postgres()
+        self.addCleanup(postgres.close)
+        of = lambda database: ["--postgres", postgres.url().rsplit("/", 1)[0] + "/" + database]
+        newest = re.search(r"knows schema (\d+)", subprocess.run([f"{BIN}/musterd", "migrate", "99999", *of("muster")], capture_output=True, text=True,
+                                                                 timeout=PATIENCE).stderr).group(1)
+        file = os.path.join(postgres.dir, "backup")
+        for words in (["migrate", newest], ["backup", file]):
+            done = subprocess.run([f"{BIN}/musterd", *words, *of("muster")], capture_output=True, text=True, timeout=PATIENCE)
+            self.assertEqual(done.returncode, 0, done.stderr)
+        postgres.sql("create database other", database="postgres")
+        # It has made a table of the same name, and has not committed yet: the restore finds an empty database.
+        other = subprocess.Popen([f"{PROGRAMS}/psql", "-qX", "-d", postgres.conninfo("other")], stdin=subprocess.PIPE, text=True)
+        other.stdin.write("begin; create table jobs (id int);\n")
+        other.stdin.flush()
+        postgres.wait(lambda: postgres.sql("select 1 from pg_stat_activity where datname = 'other' and state = 'idle in transaction'", database="postgres"),
+                      "the other session has made its table")
+        restore = subprocess.Popen([f"{BIN}/musterd", "restore", file, *of("other")], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        postgres.wait(lambda: postgres.sql("select 1 from pg_stat_activity where datname = 'other' and wait_event_type = 'Lock'", database="postgres"),
+                      "the restore waits for it")
+        other.communicate("commit;\n", timeout=PATIENCE)
+        said = restore.communicate(timeout=PATIENCE)
+        self.assertEqual((restore.returncode, said[0]), (1, ""), said)
+        self.assertIn("somebody else has filled the database meanwhile, and nothing was restored: the database is not empty", said[1])
+        self.assertEqual(postgres.sql("select count(*) from pg_class where relname = 'job_state'", database="other"), [["0"]])
 
 
 if __name__ == "__main__":

@@ -184,6 +184,63 @@ TEST(Restart, StoredUsageThatDisagreesIsCorrectedAndCounted) {
   for (const UsageRow& row : world.Stored().usage) EXPECT_EQ(row.amount, 1000);
 }
 
+// Marks the row of the job's attempt as gone behind the engine's back.
+void LoseRow(EngineWorld& world, JobId id) {
+  PlanCommit wrong;
+  wrong.dispatches = {*world.StoredRow(id)};
+  wrong.dispatches[0].state = DispatchState::kGone;
+  Epoch epoch{1};
+  while (!world.store.Load(epoch, WallTime{}).ok()) ++epoch.value;
+  bool done = false;
+  world.store.Commit(epoch, wrong, [&](Result<CommitVersion> outcome) { done = outcome.ok(); });
+  ASSERT_TRUE(done);
+  world.Restart();
+}
+
+TEST(Restart, ARunningAttemptWithoutARowIsFollowedAgainAndNotRunASecondTime) {
+  EngineWorld world;
+  world.Declare({{"cpu", 4000}}, {{"cpu", 8000}});
+  const JobId id = world.Submit({})->id;
+  world.Run();
+  LoseRow(world, id);
+  world.Run();
+  EXPECT_EQ(world.StateOf(id), JobState::kRunning);
+  EXPECT_EQ(world.Job(id)->attempt, 1);
+  EXPECT_EQ(world.StoredRow(id)->state, DispatchState::kRunning);
+  EXPECT_EQ(world.members.starts[world.KeyOf(id)], 1);
+  EXPECT_THAT(world.metrics->Expose(), testing::HasSubstr("muster_reconcile_corrections_total 1"));
+  world.members.End(world.KeyOf(id), RemotePhase::kSucceeded);
+  world.Run();
+  EXPECT_EQ(world.StateOf(id), JobState::kSucceeded);
+}
+
+TEST(Restart, AnAttemptWithoutARowWhoseObjectIsGoneIsLost) {
+  EngineWorld world;
+  world.Declare({{"cpu", 4000}}, {{"cpu", 8000}});
+  const JobId id = world.Submit({})->id;
+  world.Run();
+  const DispatchKey key = world.KeyOf(id);
+  world.members.Vanish(key);
+  LoseRow(world, id);
+  world.Run();
+  EXPECT_EQ(world.StateOf(id), JobState::kFailed);
+  EXPECT_EQ(world.Job(id)->reason, Reason::kLost);
+  EXPECT_EQ(world.members.starts[key], 1);
+  EXPECT_EQ(world.UsedCpu(), 0);
+}
+
+TEST(Restart, AnAttemptWithoutARowThatWasBeingCancelledIsStopped) {
+  EngineWorld world;
+  world.Declare({{"cpu", 4000}}, {{"cpu", 8000}});
+  const JobId id = world.Submit({})->id;
+  world.Run();
+  ASSERT_TRUE(world.Do(JobVerb::kCancel, id).ok());
+  LoseRow(world, id);
+  world.Run();
+  EXPECT_EQ(world.StateOf(id), JobState::kCancelled);
+  EXPECT_EQ(world.UsedCpu(), 0);
+}
+
 TEST(Restart, APeacefulRestartCorrectsNothing) {
   EngineWorld world;
   world.Declare({{"cpu", 4000}}, {{"cpu", 8000}});
