@@ -60,12 +60,10 @@ std::string LineHosts(SacctRef line) {
   return hosts.empty() ? std::string("None assigned") : std::string(hosts);
 }
 
-// For one node: what a script asked for, else the average of the pods.
+// Of the whole job, over all its nodes.
 std::string RequestedMemory(SacctRef line) {
   if (line.of_step()) return "";
-  const JobRow& row = *line.row;
-  std::int64_t mb = row.memory_per_node_mb;
-  if (mb == 0 && row.pods > 0) mb = row.memory_bytes / row.pods >> 20;
+  const std::int64_t mb = line.row->memory_bytes >> 20;
   return mb == 0 ? "0" : MegabytesText(mb, line.unit);
 }
 

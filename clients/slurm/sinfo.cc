@@ -302,10 +302,10 @@ std::string SetFleetFormat(const SinfoOptions& options, Format* format, std::str
       format->columns.push_back({.field = i, .before = i == 0 ? "" : "|"});
     return "";
   }
-  const auto error = ParsePercentFormat(*text, SinfoFieldByLetter, format);
+  ParsePercentFormat(*text, SinfoFieldByLetter, format);
   for (const std::string& one : format->unknown)
     std::fprintf(stderr, "Invalid node format specification: %s\n", one.c_str());
-  return error.value_or("");
+  return "";
 }
 
 // -S: letters with a sign; "#P" is the order in which partitions are shown anyway. Returns the text
