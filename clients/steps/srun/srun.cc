@@ -14,6 +14,7 @@
 #include "clients/steps/srun/commands.h"
 #include "clients/steps/srun/components.h"
 #include "clients/steps/srun/connect.h"
+#include "clients/steps/srun/job_variables.h"
 #include "clients/steps/srun/other_job.h"
 #include "clients/steps/srun/step_create.h"
 #include "clients/steps/srun/step_environment.h"
@@ -236,6 +237,7 @@ int RunStep(const JobPlace& place, bool start_agent, std::vector<Component>* com
 
 int RunSrun(int argc, char** argv) {
   std::vector<Component> components;
+  RestoreJobVariables();
   const bool inside = !EnvironmentText("SLURM_JOB_ID").empty();
   if (auto refusal = ReadComponents(argc, argv, inside, &components)) return Report(*refusal);
   const OptionValues& options = components.front().options;

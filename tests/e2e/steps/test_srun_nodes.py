@@ -1,6 +1,7 @@
 """srun over two nodes, each with an agent of its own."""
 import os
 import signal
+import subprocess
 import time
 import unittest
 
@@ -88,6 +89,30 @@ class TwoNodes(unittest.TestCase):
         time.sleep(0.2)
         self.assertFalse([pid for pid in pids if lives(pid)])
         self.assertEqual(self.job.run("true")[0], 0)
+
+    def test_the_manager_ends_after_the_last_node(self):
+        """As a member ends a job: the manager's SIGTERM comes before the last task ends, on another node."""
+        process = self.job.start("-N2", "-n2", "-l", "sh", "-c", "echo $$; exec sleep 60")
+        pids = [int(pid) for _, pid in sorted(process.stdout.readline().split(": ") for _ in range(2))]
+        manager = self.job.manager()
+        os.kill(manager, signal.SIGTERM)
+        for pid in pids:
+            os.kill(pid, signal.SIGTERM)
+            time.sleep(0.3)
+        process.communicate(timeout=10)
+        until = time.monotonic() + 10
+        while lives(manager) and time.monotonic() < until:
+            time.sleep(0.05)
+        self.assertFalse(lives(manager))
+
+    def test_variables_that_a_tool_has_unset(self):
+        """Snakemake starts srun with SLURM_JOB_ID alone."""
+        unset = "unset SLURM_JOB_NODELIST SLURM_JOB_NUM_NODES SLURM_NNODES SLURM_JOB_CPUS_PER_NODE SLURM_NTASKS; "
+        for words, lines in (("-n 4", 4), ("", 2)):
+            done = subprocess.run(["bash", "-c", unset + f"srun {words} sh -c 'echo $SLURMD_NODENAME'; exit $?"], env=self.job.environment, timeout=60,
+                                  stdin=subprocess.DEVNULL, capture_output=True, text=True)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            self.assertEqual(sorted(done.stdout.splitlines()), ["job-7-0"] * (lines // 2) + ["job-7-1"] * (lines // 2))
 
     def test_an_agent_ends_by_sigterm(self):
         self.assertEqual(self.job.run("true")[0], 0)
