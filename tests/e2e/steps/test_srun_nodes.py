@@ -105,6 +105,17 @@ class TwoNodes(unittest.TestCase):
             time.sleep(0.05)
         self.assertFalse(lives(manager))
 
+    def test_an_agent_without_tasks_may_leave(self):
+        """A node whose tasks have ended has not failed when its agent ends, as it does when the job is stopped."""
+        process = self.job.start("-N2", "-n2", "-l", "sh", "-c", "echo $$; exec sleep 60")
+        first, second = [int(pid) for _, pid in sorted(process.stdout.readline().split(": ") for _ in range(2))]
+        os.kill(second, signal.SIGTERM)
+        self.job.agents[0].terminate()
+        self.assertEqual(self.job.agents[0].wait(10), 0)
+        time.sleep(0.2)
+        os.kill(first, signal.SIGTERM)
+        self.assertNotIn("Node failure", process.communicate(timeout=10)[1])
+
     def test_variables_that_a_tool_has_unset(self):
         """Snakemake starts srun with SLURM_JOB_ID alone."""
         unset = "unset SLURM_JOB_NODELIST SLURM_JOB_NUM_NODES SLURM_NNODES SLURM_JOB_CPUS_PER_NODE SLURM_NTASKS; "
