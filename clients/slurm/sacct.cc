@@ -76,7 +76,7 @@ bool Chosen(const SacctOptions& options, const JobRow& row, const Window& window
          PassesFilter(options.qos, QosOf(row)) && PassesFilter(options.names, row.name) &&
          PassesFilter(options.wckeys, row.extra->wckey) &&
          PassesFilter(options.constraints, row.extra->features) &&
-         PassesFilter(options.reasons, SlurmReason(row)) && InGroups(options.groups, row) &&
+         PassesFilter(options.reasons, AccountedReason(row)) && InGroups(options.groups, row) &&
          Within(options.node_count, NodeCount(row)) && Within(options.cpu_count, CpuCount(row)) &&
          Within(options.limit_minutes, row.time_limit_s / 60) &&
          InClusters(options.clusters, row) && OnNodes(options.nodes, row) && InWindow(row, window);

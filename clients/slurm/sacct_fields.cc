@@ -239,7 +239,7 @@ constexpr AccountingField kAccountingFields[] =
     {"Priority", 10, [](SacctRef l) { return JobOnly(l, std::to_string(ShownPriority(*l.row))); }},
     {"QOS", 10, [](SacctRef l) { return JobOnly(l, QosOf(*l.row)); }}, {"QOSRAW", 10, nullptr},
     {"QOSREQ", 10, nullptr},
-    {"Reason", 22, [](SacctRef l) { return JobOnly(l, SlurmReason(*l.row)); }},
+    {"Reason", 22, [](SacctRef l) { return JobOnly(l, AccountedReason(*l.row)); }},
     {"ReqCPUFreq", 10, ReqCpuFreq}, {"ReqCPUFreqGov", 13, ReqCpuFreq},
     {"ReqCPUFreqMax", 13, ReqCpuFreq}, {"ReqCPUFreqMin", 13, ReqCpuFreq},
     {"ReqCPUS", 8, [](SacctRef l) { return std::to_string(LineCpus(l)); }},
@@ -361,6 +361,10 @@ std::int64_t LineCpus(const SacctLine& line) {
 }
 
 // Jobs are cancelled by their users, as far as the server tells.
+std::string_view AccountedReason(const JobRow& row) {
+  return IsPending(row.state) ? SlurmReason(row) : std::string_view("None");
+}
+
 std::string LineStateText(const SacctLine& line) {
   const State state = LineState(line);
   if (state != State::kCancelled || line.of_step()) return std::string(LongName(state));

@@ -156,6 +156,14 @@ class Components(unittest.TestCase):
         status, out, err = job.run("--het-group=0-1", "-n1", "-l", "sh", "-c", "echo $SLURMD_NODENAME")
         self.assertEqual((status, sorted(out.splitlines()), err), (0, ["0: job-7-0", "1: job-7-1"], ""))
         self.assertEqual(job.run("--het-group=2", "true")[0], 1)
+        # Each component has its own files; one that names none uses the first one's.
+        self.assertEqual(job.run("-n1", "-o", "first", "echo", "a", ":", "-n2", "-o", "second-%t", "echo", "b"), (0, "", ""))
+        self.assertEqual(job.run("-n1", "-o", "both", "echo", "a", ":", "echo", "b"), (0, "", ""))
+        told = {}
+        for name in ("first", "second-1", "second-2", "both"):
+            with open(os.path.join(job.directory, name), encoding="utf-8") as file:
+                told[name] = sorted(file.read().split())
+        self.assertEqual(told, {"first": ["a"], "second-1": ["b"], "second-2": ["b"], "both": ["a", "b"]})
 
 
 if __name__ == "__main__":

@@ -92,8 +92,8 @@ TEST_F(SlurmSteps, CancelledAndTimedOutJobsAreAsSlurmTellsThem) {
   late.reason = "DeadlineExceeded";
   late.exit_code = "null";
   Jobs({testing::ViewOf(late)});
-  EXPECT_EQ(Out({"sacct", "-nP", "-j", "5", "-o", "State,ExitCode"}),
-            "TIMEOUT|0:0\nCANCELLED|0:15\n");
+  EXPECT_EQ(Out({"sacct", "-nP", "-j", "5", "-o", "State,ExitCode,Reason"}),
+            "TIMEOUT|0:0|None\nCANCELLED|0:15|\n");
 }
 
 TEST_F(SlurmSteps, SacctJsonHasStepsInTheirJobs) {
