@@ -35,27 +35,27 @@ void ReadWidth(std::string_view text, std::size_t* at, Column* column) {
 
 }  // namespace
 
-std::optional<std::string> ParsePercentFormat(std::string_view text, FieldByLetter find,
-                                              Format* out) {
+void ParsePercentFormat(std::string_view text, FieldByLetter find, Format* out) {
   std::string literal;
   for (std::size_t at = 0; at < text.size(); ++at) {
     if (text[at] != '%') {
       literal.push_back(text[at]);
       continue;
     }
-    if (++at < text.size() && text[at] == '%') {
-      literal.push_back('%');
-      continue;
-    }
+    // Slurm splits at percent signs and skips what is empty between them: "%%i" is "%i", and one at
+    // the end counts for nothing.
+    while (at + 1 < text.size() && text[at + 1] == '%') ++at;
+    if (++at == text.size()) break;
     Column column;
     const std::size_t begin = at - 1;
     // sinfo's default formats write %#P: as wide as the widest cell.
-    if (at < text.size() && text[at] == '#') ++at;
+    if (text[at] == '#') ++at;
     ReadWidth(text, &at, &column);
-    if (at >= text.size()) return "Invalid format specification: it ends after a %";
-    const auto field = find(text[at]);
+    const bool has_letter = at < text.size() && text[at] != '%';
+    const auto field = has_letter ? find(text[at]) : std::nullopt;
     if (!field) {
-      out->unknown.emplace_back(1, text[at]);
+      if (!has_letter) --at;
+      out->unknown.emplace_back(text.substr(at, has_letter ? 1 : 0));
       literal += text.substr(begin, at + 1 - begin);
       continue;
     }
@@ -65,9 +65,6 @@ std::optional<std::string> ParsePercentFormat(std::string_view text, FieldByLett
     out->columns.push_back(std::move(column));
   }
   out->after = std::move(literal);
-  if (out->columns.empty() && out->unknown.empty())
-    return "Invalid format specification: it names no field";
-  return std::nullopt;
 }
 
 std::optional<std::string> ParseNamedFormat(std::string_view text, FieldByName find, Format* out) {

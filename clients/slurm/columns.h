@@ -26,10 +26,10 @@ struct Format {
 using FieldByLetter = std::optional<std::size_t> (*)(char letter);
 using FieldByName = std::optional<std::size_t> (*)(std::string_view name);
 
-/// Parses "%[.][width]letter" with literal text between. A letter that no field has is kept as
-/// literal text, as Slurm does. Returns a sentence if it is malformed.
-std::optional<std::string> ParsePercentFormat(std::string_view text, FieldByLetter find,
-                                              Format* out);
+/// Parses "%[.][width]letter" with literal text between. A letter that no field has, or none at all
+/// after a width, is kept as literal text; several percent signs are one, and one at the end is
+/// dropped, as in Slurm (ReFrame asks for "%%i|%%T").
+void ParsePercentFormat(std::string_view text, FieldByLetter find, Format* out);
 
 /// Parses "Name[:[.][width][suffix]]", separated by commas. The width is 20 unless given; 0 means
 /// as wide as the text. Names that no field has are left out. Returns a sentence if it is

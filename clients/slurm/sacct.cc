@@ -76,7 +76,7 @@ bool Chosen(const SacctOptions& options, const JobRow& row, const Window& window
          PassesFilter(options.qos, QosOf(row)) && PassesFilter(options.names, row.name) &&
          PassesFilter(options.wckeys, row.extra->wckey) &&
          PassesFilter(options.constraints, row.extra->features) &&
-         PassesFilter(options.reasons, SlurmReason(row)) && InGroups(options.groups, row) &&
+         PassesFilter(options.reasons, AccountedReason(row)) && InGroups(options.groups, row) &&
          Within(options.node_count, NodeCount(row)) && Within(options.cpu_count, CpuCount(row)) &&
          Within(options.limit_minutes, row.time_limit_s / 60) &&
          InClusters(options.clusters, row) && OnNodes(options.nodes, row) && InWindow(row, window);
@@ -240,14 +240,16 @@ JobRow EarlierRow(const JobRow& row, const AttemptInfo& attempt) {
 }
 
 // Earlier attempts come before the last one. A job that waits again has no attempt of its own yet,
-// so all that it had are earlier ones.
+// so all that it had are earlier ones. The attempt that runs has no line of accounting yet.
 void AddJob(SacctReport& report, const JobRow& row, std::vector<SacctLine>* out) {
   const auto found = report.attempts.find(row.id);
   MeasuredUse use;
   std::int32_t last = row.attempt;
   if (found != report.attempts.end()) {
     for (const AttemptInfo& attempt : found->second) {
-      const bool current = &attempt == &found->second.back() && !IsPending(row.state);
+      const bool newest =
+          row.attempt > 0 ? attempt.attempt >= row.attempt : &attempt == &found->second.back();
+      const bool current = newest && !IsPending(row.state);
       if (current) {
         use = attempt.use;
         last = attempt.attempt;

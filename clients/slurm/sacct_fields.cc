@@ -60,12 +60,10 @@ std::string LineHosts(SacctRef line) {
   return hosts.empty() ? std::string("None assigned") : std::string(hosts);
 }
 
-// For one node: what a script asked for, else the average of the pods.
+// Of the whole job, over all its nodes.
 std::string RequestedMemory(SacctRef line) {
   if (line.of_step()) return "";
-  const JobRow& row = *line.row;
-  std::int64_t mb = row.memory_per_node_mb;
-  if (mb == 0 && row.pods > 0) mb = row.memory_bytes / row.pods >> 20;
+  const std::int64_t mb = line.row->memory_bytes >> 20;
   return mb == 0 ? "0" : MegabytesText(mb, line.unit);
 }
 
@@ -241,7 +239,7 @@ constexpr AccountingField kAccountingFields[] =
     {"Priority", 10, [](SacctRef l) { return JobOnly(l, std::to_string(ShownPriority(*l.row))); }},
     {"QOS", 10, [](SacctRef l) { return JobOnly(l, QosOf(*l.row)); }}, {"QOSRAW", 10, nullptr},
     {"QOSREQ", 10, nullptr},
-    {"Reason", 22, [](SacctRef l) { return JobOnly(l, SlurmReason(*l.row)); }},
+    {"Reason", 22, [](SacctRef l) { return JobOnly(l, AccountedReason(*l.row)); }},
     {"ReqCPUFreq", 10, ReqCpuFreq}, {"ReqCPUFreqGov", 13, ReqCpuFreq},
     {"ReqCPUFreqMax", 13, ReqCpuFreq}, {"ReqCPUFreqMin", 13, ReqCpuFreq},
     {"ReqCPUS", 8, [](SacctRef l) { return std::to_string(LineCpus(l)); }},
@@ -360,6 +358,10 @@ std::int64_t LineCpus(const SacctLine& line) {
   const std::int32_t nodes = NodeCount(*line.row);
   // The script has the CPUs of the first node.
   return line.batch_step && nodes > 1 ? (cpus + nodes - 1) / nodes : cpus;
+}
+
+std::string_view AccountedReason(const JobRow& row) {
+  return IsPending(row.state) ? SlurmReason(row) : std::string_view("None");
 }
 
 // Jobs are cancelled by their users, as far as the server tells.

@@ -49,5 +49,7 @@ std::int64_t LineElapsed(const SacctLine& line);
 std::int64_t LineCpus(const SacctLine& line);
 /// "CANCELLED by 1000" for a cancelled job, else the state's long name.
 std::string LineStateText(const SacctLine& line);
+/// Why the job waits, "None" if it does not: accounting keeps no reason of an end.
+std::string_view AccountedReason(const JobRow& row);
 
 }  // namespace muster::slurm

@@ -6,6 +6,7 @@
 #include "clients/slurm/command.h"
 #include "clients/slurm/hostlist.h"
 #include "clients/slurm/json_document.h"
+#include "clients/slurm/sacct_fields.h"
 #include "clients/slurm/slurm_time.h"
 #include "clients/slurm/squeue_fields.h"
 #include "schedd/text/json.h"
@@ -133,7 +134,7 @@ json::object RecordJson(const SacctLine& line) {
       {"memory_per_cpu", SlurmNumber(extra.memory_per_cpu_mb != 0, extra.memory_per_cpu_mb)},
       {"memory_per_node", SlurmNumber(row.memory_per_node_mb != 0, row.memory_per_node_mb)}};
   out["state"] = {{"current", json::array{LongName(LineState(line))}},
-                  {"reason", SlurmReason(row)}};
+                  {"reason", AccountedReason(row)}};
   out["exit_code"] = ExitJson(LineExit(line), LineEnd(line) != 0);
   out["derived_exit_code"] = ExitJson(line.derived, LineEnd(line) != 0);
   out["time"] = TimesJson(line);

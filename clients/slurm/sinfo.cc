@@ -11,6 +11,8 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
+#include <utility>
 
 #include "clients/slurm/clusters.h"
 #include "clients/slurm/columns.h"
@@ -117,10 +119,22 @@ bool NodeChosen(const SinfoOptions& options, const NodeInfo& node) {
          });
 }
 
-// Groups the nodes of each chosen partition into lines.
+// What the columns show of a partition: those that show the same share their lines, as in Slurm, so
+// that "%D" is the number of nodes of the cluster.
+std::string KeyOfPartition(const Format& format, const PartitionInfo& partition,
+                           const std::string& ns) {
+  const FleetLine empty{&partition, {}, ns};
+  std::string out;
+  for (const Column& column : format.columns) out += "\n" + SinfoCell(column.field, empty);
+  return out;
+}
+
+// Groups the nodes of the chosen partitions into lines.
 std::vector<FleetLine> BuildLines(const SinfoOptions& options, const Format& format,
                                   const Fleet& fleet, const std::string& ns) {
   std::vector<FleetLine> out;
+  std::map<std::string, std::size_t> by_key;
+  std::set<std::pair<std::size_t, const NodeInfo*>> counted;  // nodes of each line
   for (const PartitionInfo& partition : fleet.partitions) {
     const bool chosen = options.partitions.empty() ||
                         std::any_of(options.partitions.begin(), options.partitions.end(),
@@ -129,23 +143,24 @@ std::vector<FleetLine> BuildLines(const SinfoOptions& options, const Format& for
       return wanted.ns == partition.ns && wanted.queue == partition.queue;
                         });
     if (!chosen) continue;
-    std::map<std::string, std::size_t> by_key;
-    const std::size_t first = out.size();
+    const std::string of_partition = options.by_node ? partition.ns + "/" + partition.queue
+                                                     : KeyOfPartition(format, partition, ns);
+    bool has_nodes = false;
     for (const NodeInfo& node : fleet.nodes) {
       if (!NodeChosen(options, node)) continue;
       const FleetLine alone{&partition, {&node}, ns};
-      std::string key = options.by_node ? node.name : std::string();
+      has_nodes = true;
+      std::string key = of_partition + "\n" + (options.by_node ? node.name : "");
       for (const Column& column : format.columns) {
         if (TellsNodesApart(column.field)) key += "\n" + SinfoCell(column.field, alone);
       }
       const auto [at, added] = by_key.emplace(key, out.size());
-      if (added)
-        out.push_back(alone);
-      else
-        out[at->second].nodes.push_back(&node);
+      if (added) out.push_back({&partition, {}, ns});
+      if (counted.emplace(at->second, &node).second) out[at->second].nodes.push_back(&node);
     }
     const bool filtered = !options.nodes.empty() || options.reasons || options.by_node;
-    if (out.size() == first && !filtered) out.push_back({&partition, {}, ns});
+    if (!has_nodes && !filtered && by_key.emplace(of_partition, out.size()).second)
+      out.push_back({&partition, {}, ns});
   }
   // -R lists nodes, not partitions: every partition has the same nodes, so one is enough.
   if (options.reasons && !out.empty()) {
@@ -302,10 +317,10 @@ std::string SetFleetFormat(const SinfoOptions& options, Format* format, std::str
       format->columns.push_back({.field = i, .before = i == 0 ? "" : "|"});
     return "";
   }
-  const auto error = ParsePercentFormat(*text, SinfoFieldByLetter, format);
+  ParsePercentFormat(*text, SinfoFieldByLetter, format);
   for (const std::string& one : format->unknown)
     std::fprintf(stderr, "Invalid node format specification: %s\n", one.c_str());
-  return error.value_or("");
+  return "";
 }
 
 // -S: letters with a sign; "#P" is the order in which partitions are shown anyway. Returns the text

@@ -172,8 +172,12 @@ bool SetFormat(const char* text, bool named, SqueueOptions* out, int* exit) {
       out->format.columns.push_back({.field = i, .before = i == 0 ? "" : "|"});
     return true;
   }
-  const auto error = named ? ParseNamedFormat(text, FieldByNameOf(*out), &out->format)
-                           : ParsePercentFormat(text, FieldByLetterOf(*out), &out->format);
+  std::optional<std::string> error;
+  if (named) {
+    error = ParseNamedFormat(text, FieldByNameOf(*out), &out->format);
+  } else {
+    ParsePercentFormat(text, FieldByLetterOf(*out), &out->format);
+  }
   for (const std::string& one : out->format.unknown)
     PrintError(kSqueue, "Invalid job format specification: " + one);
   return !error || RefuseOption(*error, exit);

@@ -139,8 +139,8 @@ void Channel::Flush() {
   }
 }
 
+// Also after a failed send: what the other side said before it left may still wait here.
 bool Channel::Receive() {
-  if (broken_) return false;
   in_.erase(0, std::exchange(read_, 0));
   char buffer[64 << 10];
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * (kMostDescriptors + 3))];

@@ -45,6 +45,13 @@ StopRequest ReadStopRequest(std::string_view text) {
   return request;
 }
 
+std::string_view StopWords(StopRequest::Cause cause) {
+  for (const CauseWords& words : kCauses) {
+    if (words.cause == cause) return words.in_line;
+  }
+  return "";
+}
+
 std::string StopLine(StopRequest::Cause cause, std::int64_t job, const std::string& host,
                      std::int64_t when_us) {
   for (const CauseWords& words : kCauses) {

@@ -20,6 +20,8 @@ std::string WriteStopRequest(const StopRequest& request);
 /// An unknown word reads as kNone, and what is no number as -1.
 StopRequest ReadStopRequest(std::string_view text);
 
+/// What such a line says of the cause: " DUE TO TIME LIMIT"; "" for kCancelled and kNone.
+std::string_view StopWords(StopRequest::Cause cause);
 /// The line that a batch script's output gets when it is stopped, with its line end; "" for kNone.
 /// `when_us` is shown as local time.
 std::string StopLine(StopRequest::Cause cause, std::int64_t job, const std::string& host,

@@ -55,14 +55,20 @@ bool IsAgent(pid_t pid, const BatchPod& batch) {
 
 bool EndsProcesses(int signal) { return signal == SIGKILL || signal == SIGTERM; }
 
-// Tells the agent that a step was cancelled: a file in the user's directory, made as the user.
-void MarkCancelled(const BatchPod& batch, std::int64_t step, const Credentials& user) {
+// Tells the agent something: a file in the user's directory, made as the user, whole when it
+// appears.
+void LeaveMarker(const BatchPod& batch, const std::string& name, std::string_view text,
+                 const Credentials& user) {
   const ScopedUser as(user);
   if (!as.problem().empty()) return;
-  const std::string path = batch.steps_dir + "/cancelled." + std::to_string(step);
+  const std::string path = batch.steps_dir + "/" + name;
+  const std::string written = path + ".new" + std::to_string(::getpid());
   const int fd =
-      ::open(path.c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
-  if (fd >= 0) ::close(fd);
+      ::open(written.c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+  if (fd < 0) return;
+  const bool whole = ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  ::close(fd);
+  if (!whole || ::rename(written.c_str(), path.c_str()) != 0) ::unlink(written.c_str());
 }
 
 }  // namespace
@@ -135,7 +141,7 @@ void PodRunner::SignalTargets(int signal, const std::string& target, std::int64_
                                            : of >= 0 && of == step;
     if (!meant) continue;
     if (of >= 0 && EndsProcesses(signal) && cancelled.insert(of).second)
-      MarkCancelled(*pod_.batch, of, containers_.front()->user);
+      LeaveMarker(*pod_.batch, "cancelled." + std::to_string(of), "", containers_.front()->user);
     SignalIfSame(pid, process.start_ticks, signal);
   }
 }
@@ -189,7 +195,10 @@ void PodRunner::SampleMemory() {
 }
 
 // Says why a batch script is stopped, before it gets the signal.
+// The agent is told before the steps get TERM, or it would take their ends for failures.
 void PodRunner::TellStop(StopRequest::Cause cause) {
+  if (pod_.batch && !pod_.batch->steps_dir.empty() && !containers_.empty())
+    LeaveMarker(*pod_.batch, "stopped", StopWords(cause), containers_.front()->user);
   if (Script() == nullptr || AllMainsEnded()) return;
   Tell(StopLine(cause, pod_.batch->job, pod_.batch->host, WallMicros()));
 }

@@ -57,6 +57,7 @@ Agent::Begin Agent::Start(std::string* error) {
   NodeTaskHooks hooks;
   if (facts_.first_node) {
     manager_ = std::make_unique<Manager>(&loop_, facts_, directory_.get());
+    manager_->WhenIdle([this] { StopWhenIdle(); });
     hooks.ended = [this](const TasksEnded& ended) { manager_->OnEnded(ended); };
     hooks.done = [this](const ShareNumber& done) { manager_->OnDone(done, facts_.host); };
     hooks.terminal = [this](std::int32_t step, Descriptor master) {
@@ -163,6 +164,8 @@ void Agent::OnSignal() {
   while (::read(signals_.get(), &info, sizeof(info)) == sizeof(info)) {
     if (info.ssi_signo == SIGTERM) stopping_ = true;
   }
+  // First what the member has said: it explains how tasks have ended.
+  if (markers_) OnMarkers();
   tasks_->Reap();
   StopWhenIdle();
 }
@@ -171,7 +174,8 @@ void Agent::StopWhenIdle() {
   if (stopping_ && tasks_->idle() && (manager_ == nullptr || manager_->idle())) loop_.Stop();
 }
 
-// The member says by a file "cancelled.STEP" that it is going to end a step.
+// The member says by a file "cancelled.STEP" that it is going to end a step, by "stopped" that it
+// is going to end all of them.
 void Agent::WatchMarkers() {
   if (manager_ == nullptr) return;
   markers_.reset(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
@@ -189,6 +193,7 @@ void Agent::OnMarkers() {
     at += static_cast<ssize_t>(sizeof(inotify_event) + event->len);
     static constexpr std::string_view kMarker = "cancelled.";
     const std::string_view name = event->len > 0 ? event->name : "";
+    if (name == "stopped") manager_->OnStopped();
     if (!name.starts_with(kMarker)) continue;
     const auto step = WholeNumber(name.substr(kMarker.size()));
     if (step && *step < 1'000'000'000) manager_->OnCancelled(static_cast<std::int32_t>(*step));

@@ -372,6 +372,30 @@ void Manager::OnCancelled(std::int32_t number) {
   Terminate(at->second.get(), "");
 }
 
+// The member signals the tasks itself; they get no second SIGTERM from here.
+void Manager::OnStopped() {
+  std::vector<std::int32_t> launched;
+  for (const auto& [number, step] : steps_) {
+    if (step->launched) launched.push_back(number);
+  }
+  for (const std::int32_t number : launched) {
+    const auto at = steps_.find(number);
+    if (at == steps_.end()) continue;
+    at->second->cancelled = true;
+    if (!std::exchange(at->second->terminating, true)) TellCancelled(*at->second, "");
+  }
+}
+
+// Why the member stops the attempt: " DUE TO TIME LIMIT", or "". The file is one of the user's.
+std::string Manager::StopWords() const {
+  const Descriptor file(::openat(directory_, "stopped", O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+  char text[64];
+  const ssize_t size = file ? ::read(file.get(), text, sizeof(text)) : 0;
+  std::string out(text, size < 0 ? 0 : static_cast<std::size_t>(size));
+  const bool plain = out.find_first_not_of(" ABCDEFGHIJKLMNOPQRSTUVWXYZ") == std::string::npos;
+  return plain ? out : "";
+}
+
 void Manager::SignalTasks(const Step& step, int signal) {
   std::vector<std::size_t> told;
   for (const NodeGrant& grant : step.grants) {
@@ -386,17 +410,21 @@ void Manager::SignalTasks(const Step& step, int signal) {
   }
 }
 
-// SIGCONT and SIGTERM now, SIGKILL later; said once.
-void Manager::Terminate(Step* step, const std::string& why) {
-  if (std::exchange(step->terminating, true)) return;
-  const bool tell = !step->few_words && !step->timed_out;
-  Notice(*step,
+void Manager::TellCancelled(const Step& step, const std::string& why) {
+  const bool tell = !step.few_words && !step.timed_out;
+  Notice(step,
          std::string(tell ? "srun: Job step aborted: Waiting up to 32 seconds for job step to "
                             "finish.\n"
                           : "") +
-             "slurmstepd: error: *** STEP " + facts_.job + "." + std::to_string(step->number) +
-             " ON " + step->grants.front().share.host + " CANCELLED AT " +
-             LocalStamp(WallUs() / 1'000'000) + why + " ***\n");
+             "slurmstepd: error: *** STEP " + facts_.job + "." + std::to_string(step.number) +
+             " ON " + step.grants.front().share.host + " CANCELLED AT " +
+             LocalStamp(WallUs() / 1'000'000) + (why.empty() ? StopWords() : why) + " ***\n");
+}
+
+// SIGCONT and SIGTERM now, SIGKILL later; said once.
+void Manager::Terminate(Step* step, const std::string& why) {
+  if (std::exchange(step->terminating, true)) return;
+  TellCancelled(*step, why);
   if (step->kill_now) return SignalTasks(*step, SIGKILL);
   SignalTasks(*step, SIGCONT);
   SignalTasks(*step, SIGTERM);
@@ -451,6 +479,7 @@ void Manager::FinishStep(std::int32_t number) {
     }
   }
   TryWaiting();
+  if (steps_.empty() && when_idle_) when_idle_();
 }
 
 }  // namespace muster::steps

@@ -35,7 +35,11 @@ class Manager {
   void OnFence(const KvsFence& fence);
   /// The marker cancelled.STEP has appeared.
   void OnCancelled(std::int32_t step);
+  /// The marker "stopped" has appeared: the member is going to end the whole attempt.
+  void OnStopped();
   bool idle() const { return steps_.empty(); }
+  /// `told` is called when the last step has ended, wherever its last task ran.
+  void WhenIdle(std::function<void()> told) { when_idle_ = std::move(told); }
 
  private:
   struct Step;
@@ -73,6 +77,8 @@ class Manager {
   void Created(Step* step, PlacedStep placed);
   void Refuse(Step* step, const std::string& why);
   void SignalTasks(const Step& step, int signal);
+  std::string StopWords() const;
+  void TellCancelled(const Step& step, const std::string& why);
   void Terminate(Step* step, const std::string& why);
   void FinishStep(std::int32_t step);
   void MissingTasks(Step* step, const std::string& host);
@@ -94,6 +100,7 @@ class Manager {
   std::vector<NodeLink> links_;
   std::map<int, Client> clients_;
   std::map<std::int32_t, std::unique_ptr<Step>> steps_;
+  std::function<void()> when_idle_;
   std::int32_t next_step_ = 0;
   std::int32_t last_waiting_ = kNoStep;
 };

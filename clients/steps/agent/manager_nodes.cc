@@ -101,9 +101,12 @@ void Manager::LoseNode(std::size_t node) {
   const std::string host = book_.nodes()[node].host;
   std::vector<std::int32_t> hit;
   for (const auto& [number, step] : steps_) {
-    for (const NodeGrant& grant : step->grants) {
-      if (grant.node == node && (hit.empty() || hit.back() != number)) hit.push_back(number);
-    }
+    // An agent that leaves after its tasks have ended is missed by nobody.
+    const auto open = [&](const NodeGrant& grant) {
+      return grant.node == node &&
+             (!step->launched || step->open.contains({grant.share.part, node}));
+    };
+    if (std::any_of(step->grants.begin(), step->grants.end(), open)) hit.push_back(number);
   }
   for (const std::int32_t number : hit) {
     const auto at = steps_.find(number);

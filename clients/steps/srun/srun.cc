@@ -14,6 +14,7 @@
 #include "clients/steps/srun/commands.h"
 #include "clients/steps/srun/components.h"
 #include "clients/steps/srun/connect.h"
+#include "clients/steps/srun/job_variables.h"
 #include "clients/steps/srun/other_job.h"
 #include "clients/steps/srun/step_create.h"
 #include "clients/steps/srun/step_environment.h"
@@ -140,14 +141,19 @@ RunSettings RunSettingsOf(const OptionValues& options, const std::string& job) {
   return out;
 }
 
-IoSettings IoSettingsOf(const OptionValues& options) {
-  IoSettings out;
-  if (options.Has("input")) out.input = options.Get("input");
-  if (options.Has("output")) out.output = options.Get("output");
-  out.error = options.Get("error");
-  out.label = options.Has("label");
-  out.unbuffered = options.Has("unbuffered");
-  out.append = options.Get("open-mode").starts_with("a");
+// What a component does not say itself is as in the first one.
+std::vector<IoSettings> IoSettingsOf(const std::vector<Component>& components) {
+  std::vector<IoSettings> out;
+  for (const Component& component : components) {
+    const OptionValues& options = component.options;
+    IoSettings& one = out.emplace_back(out.empty() ? IoSettings() : out.front());
+    if (options.Has("input")) one.input = options.Get("input");
+    if (options.Has("output")) one.output = options.Get("output");
+    if (options.Has("error")) one.error = options.Get("error");
+    if (options.Has("label")) one.label = true;
+    if (options.Has("unbuffered")) one.unbuffered = true;
+    if (options.Has("open-mode")) one.append = options.Get("open-mode").starts_with("a");
+  }
   return out;
 }
 
@@ -223,9 +229,8 @@ int RunStep(const JobPlace& place, bool start_agent, std::vector<Component>* com
   AddPrograms(*components, step, place, environ, &launch);
   StepIo io;
   std::vector<Descriptor> descriptors;
-  if (!settings.terminal &&
-      !io.Prepare(IoSettingsOf(components->front().options), FactsOf(place.job, step.step),
-                  step.shares, &descriptors, &error))
+  if (!settings.terminal && !io.Prepare(IoSettingsOf(*components), FactsOf(place.job, step.step),
+                                        step.shares, &descriptors, &error))
     return Fail(error);
   channel->Send(MessageType::kLaunch, Encode(launch), std::move(descriptors));
   StepRun run(channel.get(), step, settings, &io, signals.get());
@@ -236,6 +241,7 @@ int RunStep(const JobPlace& place, bool start_agent, std::vector<Component>* com
 
 int RunSrun(int argc, char** argv) {
   std::vector<Component> components;
+  RestoreJobVariables();
   const bool inside = !EnvironmentText("SLURM_JOB_ID").empty();
   if (auto refusal = ReadComponents(argc, argv, inside, &components)) return Report(*refusal);
   const OptionValues& options = components.front().options;

@@ -113,17 +113,20 @@ Descriptor StepIo::Connect(Place place, const std::string& label) {
   return writer;
 }
 
-bool StepIo::Prepare(const IoSettings& settings, const NameFacts& facts,
+bool StepIo::Prepare(const std::vector<IoSettings>& settings_of_parts, const NameFacts& facts,
                      const std::vector<NodeShare>& shares, std::vector<Descriptor>* out,
                      std::string* error) {
   tasks_ = 0;
   for (const NodeShare& share : shares) tasks_ += share.tasks.size();
   label_width_ = std::to_string(tasks_ > 0 ? tasks_ - 1 : 0).size();
-  raw_ = settings.unbuffered || tasks_ == 1;
-  // Without -e stderr follows a file of -o; it stays srun's stderr else.
-  const std::string error_mode =
-      settings.error.empty() ? (settings.output.empty() ? "all" : settings.output) : settings.error;
+  raw_ = settings_of_parts.front().unbuffered || tasks_ == 1;
   for (const NodeShare& share : shares) {
+    const IoSettings& settings = settings_of_parts[std::min(static_cast<std::size_t>(share.part),
+                                                            settings_of_parts.size() - 1)];
+    // Without -e stderr follows a file of -o; it stays srun's stderr else.
+    const std::string error_mode = settings.error.empty()
+                                       ? (settings.output.empty() ? "all" : settings.output)
+                                       : settings.error;
     for (const std::int32_t task : share.tasks) {
       NameFacts mine = facts;
       mine.task = task;

@@ -27,9 +27,9 @@ struct StdinFeed {
 
 class StepIo {
  public:
-  /// Three descriptors for each task, in the order of the shares. False with `error` if a file
-  /// cannot be opened.
-  bool Prepare(const IoSettings& settings, const NameFacts& facts,
+  /// Three descriptors for each task, in the order of the shares. `settings` has an item for each
+  /// part of the step. False with `error` if a file cannot be opened.
+  bool Prepare(const std::vector<IoSettings>& settings, const NameFacts& facts,
                const std::vector<NodeShare>& shares, std::vector<Descriptor>* out,
                std::string* error);
 

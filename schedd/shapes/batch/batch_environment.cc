@@ -232,6 +232,8 @@ void SetComponents(const JobRecord& job, const BatchSpec& read, Environment* env
       env->Set(std::string(name) + "_HET_GROUP_" + std::to_string(i), value);
     };
     set("SLURM_JOB_ID", job.id.value + static_cast<std::int64_t>(i));
+    const bool named = i > 0 && !read.component_names[i - 1].empty();
+    set("SLURM_JOB_NAME", named ? read.component_names[i - 1] : job.display_name);
     set("SLURM_JOB_NODELIST", HostListText(hosts[i]));
     set("SLURM_JOB_NUM_NODES", std::int64_t{amounts.nodes});
     set("SLURM_NNODES", std::int64_t{amounts.nodes});

@@ -119,16 +119,18 @@ void ReadState(const Field& spec, BatchSpec* read) {
   if (priority && *priority > 0) read->state.own_priority = *priority;
 }
 
-// Further components of a heterogeneous job: amounts only.
+// Further components of a heterogeneous job: name and amounts only.
 void ReadComponents(const Field& components, BatchSpec* read) {
   constexpr std::size_t kComponentsMax = 128;
   for (const Field& component : components.Elements()) {
-    component.OnlyMembers({"nodes", "tasks", "tasksPerNode", "tasksPerCore", "tasksPerSocket",
-                           "tasksPerGpu", "cpusPerTask", "cpusPerGpu", "memoryPerNode",
-                           "memoryPerCpu", "memoryPerGpu", "gres", "gpus", "gpusPerNode",
-                           "gpusPerTask", "gpusPerSocket", "tresPerTask", "exclusive", "how",
-                           "resources", "wholeNode"});
+    component.OnlyMembers({"name",          "nodes",          "tasks",        "tasksPerNode",
+                           "tasksPerCore",  "tasksPerSocket", "tasksPerGpu",  "cpusPerTask",
+                           "cpusPerGpu",    "memoryPerNode",  "memoryPerCpu", "memoryPerGpu",
+                           "gres",          "gpus",           "gpusPerNode",  "gpusPerTask",
+                           "gpusPerSocket", "tresPerTask",    "exclusive",    "how",
+                           "resources",     "wholeNode"});
     read->components.push_back(ReadBatchAmounts(component));
+    read->component_names.push_back(ReadLine(component["name"], limits::kBatchTextBytes));
   }
   if (read->components.size() >= kComponentsMax)
     components.Fail("a heterogeneous job has at most " + std::to_string(kComponentsMax) +

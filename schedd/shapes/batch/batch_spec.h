@@ -34,6 +34,7 @@ struct BatchSpec {
   bool allocation_only = false;
   BatchAmounts amounts;
   std::vector<BatchAmounts> components;  // of a heterogeneous job, beyond the first
+  std::vector<std::string> component_names;  // of each of those; "" is named as the job
   std::vector<std::pair<std::string, std::string>> how;
   /// Options with a field of their own that no other detail of a job tells (--ntasks-per-core ...).
   std::vector<std::pair<std::string, std::string>> shown;

@@ -91,10 +91,10 @@ void EraseEach(json::object* object, const std::string_view (&names)[N]) {
 }
 
 constexpr std::string_view kComponentFields[] = {
-    "nodes",        "tasks",         "tasksPerNode", "tasksPerCore", "tasksPerSocket",
-    "tasksPerGpu",  "cpusPerTask",   "cpusPerGpu",   "memoryPerNode", "memoryPerCpu",
-    "memoryPerGpu", "gres",          "gpus",         "gpusPerNode",  "gpusPerTask",
-    "gpusPerSocket", "tresPerTask",  "exclusive",    "how",          "resources"};
+    "name",        "nodes",       "tasks",       "tasksPerNode",  "tasksPerCore",  "tasksPerSocket",
+    "tasksPerGpu", "cpusPerTask", "cpusPerGpu",  "memoryPerNode", "memoryPerCpu",  "memoryPerGpu",
+    "gres",        "gpus",        "gpusPerNode", "gpusPerTask",   "gpusPerSocket", "tresPerTask",
+    "exclusive",   "how",         "resources"};
 
 }  // namespace
 
@@ -154,9 +154,10 @@ std::optional<SbatchProblem> AddSbatchComponent(json::object fields, json::objec
     }
     const auto* said = leader->if_contains(field.key());
     if (said == nullptr || *said != field.value()) {
-      return SbatchProblem{"components of a heterogeneous job share all but their amounts: say " +
-                               std::string(field.key()) + " in the first one",
-                           kSbatchRefusal};
+      return SbatchProblem{
+          "components of a heterogeneous job share all but name and amounts: say " +
+              std::string(field.key()) + " in the first one",
+          kSbatchRefusal};
     }
   }
   auto& components = (*leader)["components"];

@@ -53,7 +53,8 @@ std::optional<SbatchProblem> ReadSbatchWords(const std::vector<std::string>& wor
 void OverlaySbatchFields(json::object lower, json::object* higher);
 
 /// Makes `fields` the component after those that `leader` has (`#SBATCH hetjob`, or ":" on the
-/// command line). A component says amounts only; what else it says must be what the leader says.
+/// command line). A component says name and amounts only; what else it says must be what the leader
+/// says.
 std::optional<SbatchProblem> AddSbatchComponent(json::object fields, json::object* leader);
 
 /// True for the fields that a component may have.

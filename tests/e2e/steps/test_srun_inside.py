@@ -194,6 +194,20 @@ class OneNode(unittest.TestCase):
         self.assertIn("srun: error: c1: task 0: Terminated\n", err)
         self.assertEqual(self.job.records()[0]["state"], "CANCELLED")
 
+    def test_a_stopped_attempt(self):
+        """The member says that it ends the job, and ends the tasks itself."""
+        process = self.job.start("-n1", "sh", "-c", "echo $$; exec sleep 60")
+        task = int(process.stdout.readline())
+        written = os.path.join(self.job.steps, "written")
+        with open(written, "w", encoding="utf-8") as file:
+            file.write(" DUE TO TIME LIMIT")
+        os.rename(written, os.path.join(self.job.steps, "stopped"))
+        os.kill(task, signal.SIGTERM)
+        _, err = process.communicate(timeout=10)
+        self.assertEqual(process.returncode, 143)
+        self.assertRegex(err, r"slurmstepd: error: \*\*\* STEP 7.0 ON c1 CANCELLED AT \S+ DUE TO TIME LIMIT \*\*\*\n")
+        self.assertEqual(self.job.records()[0]["state"], "CANCELLED")
+
     def test_environment_and_directory(self):
         self.assertEqual(self.job.run("-n1", "--export=NONE", "sh", "-c", "echo ${MINE:-none}$SLURM_JOB_ID", env={"MINE": "x"})[1], "none7\n")
         self.assertEqual(self.job.run("-n1", "--export=ALL,MINE=y", "/bin/sh", "-c", "echo $MINE", env={"MINE": "x"})[1], "y\n")

@@ -1,6 +1,7 @@
 """srun over two nodes, each with an agent of its own."""
 import os
 import signal
+import subprocess
 import time
 import unittest
 
@@ -89,6 +90,41 @@ class TwoNodes(unittest.TestCase):
         self.assertFalse([pid for pid in pids if lives(pid)])
         self.assertEqual(self.job.run("true")[0], 0)
 
+    def test_the_manager_ends_after_the_last_node(self):
+        """As a member ends a job: the manager's SIGTERM comes before the last task ends, on another node."""
+        process = self.job.start("-N2", "-n2", "-l", "sh", "-c", "echo $$; exec sleep 60")
+        pids = [int(pid) for _, pid in sorted(process.stdout.readline().split(": ") for _ in range(2))]
+        manager = self.job.manager()
+        os.kill(manager, signal.SIGTERM)
+        for pid in pids:
+            os.kill(pid, signal.SIGTERM)
+            time.sleep(0.3)
+        process.communicate(timeout=10)
+        until = time.monotonic() + 10
+        while lives(manager) and time.monotonic() < until:
+            time.sleep(0.05)
+        self.assertFalse(lives(manager))
+
+    def test_an_agent_without_tasks_may_leave(self):
+        """A node whose tasks have ended has not failed when its agent ends, as it does when the job is stopped."""
+        process = self.job.start("-N2", "-n2", "-l", "sh", "-c", "echo $$; exec sleep 60")
+        first, second = [int(pid) for _, pid in sorted(process.stdout.readline().split(": ") for _ in range(2))]
+        os.kill(second, signal.SIGTERM)
+        self.job.agents[0].terminate()
+        self.assertEqual(self.job.agents[0].wait(10), 0)
+        time.sleep(0.2)
+        os.kill(first, signal.SIGTERM)
+        self.assertNotIn("Node failure", process.communicate(timeout=10)[1])
+
+    def test_variables_that_a_tool_has_unset(self):
+        """Snakemake starts srun with SLURM_JOB_ID alone."""
+        unset = "unset SLURM_JOB_NODELIST SLURM_JOB_NUM_NODES SLURM_NNODES SLURM_JOB_CPUS_PER_NODE SLURM_NTASKS; "
+        for words, lines in (("-n 4", 4), ("", 2)):
+            done = subprocess.run(["bash", "-c", unset + f"srun {words} sh -c 'echo $SLURMD_NODENAME'; exit $?"], env=self.job.environment, timeout=60,
+                                  stdin=subprocess.DEVNULL, capture_output=True, text=True)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            self.assertEqual(sorted(done.stdout.splitlines()), ["job-7-0"] * (lines // 2) + ["job-7-1"] * (lines // 2))
+
     def test_an_agent_ends_by_sigterm(self):
         self.assertEqual(self.job.run("true")[0], 0)
         self.job.agents[0].terminate()
@@ -120,6 +156,14 @@ class Components(unittest.TestCase):
         status, out, err = job.run("--het-group=0-1", "-n1", "-l", "sh", "-c", "echo $SLURMD_NODENAME")
         self.assertEqual((status, sorted(out.splitlines()), err), (0, ["0: job-7-0", "1: job-7-1"], ""))
         self.assertEqual(job.run("--het-group=2", "true")[0], 1)
+        # Each component has its own files; one that names none uses the first one's.
+        self.assertEqual(job.run("-n1", "-o", "first", "echo", "a", ":", "-n2", "-o", "second-%t", "echo", "b"), (0, "", ""))
+        self.assertEqual(job.run("-n1", "-o", "both", "echo", "a", ":", "echo", "b"), (0, "", ""))
+        told = {}
+        for name in ("first", "second-1", "second-2", "both"):
+            with open(os.path.join(job.directory, name), encoding="utf-8") as file:
+                told[name] = sorted(file.read().split())
+        self.assertEqual(told, {"first": ["a"], "second-1": ["b"], "second-2": ["b"], "both": ["a", "b"]})
 
 
 if __name__ == "__main__":

@@ -72,6 +72,13 @@ TEST_F(SlurmClusters, PartitionsHaveTheirProperties) {
   EXPECT_NE(Out({"sinfo", "--json"}).find("\"partitions\":["), std::string::npos);
 }
 
+// Recorded from a real Slurm of two partitions with the same nodes.
+TEST_F(SlurmClusters, PartitionsThatLookAlikeShareTheirLines) {
+  EXPECT_EQ(Out({"sinfo", "-h", "-o", "%D"}), "2\n");
+  EXPECT_EQ(Out({"sinfo", "-h", "-o", "%a %D"}), "up 2\ndrain 2\n");
+  EXPECT_EQ(Out({"sinfo", "-h", "-N", "-p", "short,long", "-o", "%D"}), "1\n1\n1\n1\n");
+}
+
 // sinfo(1) of Slurm 22.05.
 TEST_F(SlurmClusters, EveryLetterAndNameOfSinfoIsKnown) {
   for (const char letter : std::string("aAbBcCdDeEfFgGhHIlLmMnNoOpPrRsStTuUvVwXYZz"))

@@ -62,16 +62,19 @@ TEST_F(SlurmSteps, SacctHasARowForEach) {
 }
 
 TEST_F(SlurmSteps, SacctShowsEarlierAttemptsOnlyWhenAsked) {
-  SampleJob again = running_;
-  Jobs({testing::ViewOf(again)});
+  std::string again = testing::ViewOf(running_);
+  again.replace(again.find("\"attempt\":1"), 11, "\"attempt\":2");
+  Jobs({again});
+  // The attempt that runs has no line of accounting yet.
   answers_["/v1/accounting"] =
       R"({"items":[{"job":{"id":6},"attempts":[{"attempt":1,"cluster":"beta",
       "startTime":"2026-11-21T09:00:00Z","endTime":"2026-11-21T09:30:00Z","outcome":"Cancelled",
-      "reason":"Requeued"},{"attempt":2,"cluster":"alpha","startTime":"2026-11-21T10:00:00Z",
-      "outcome":"Running","reason":"Running"}]}]})";
+      "reason":"Requeued"}]}]})";
   EXPECT_EQ(Out({"sacct", "-nXP", "-j", "6", "-o", "JobID,State"}), "6|RUNNING\n");
   EXPECT_EQ(Out({"sacct", "-nXPD", "-j", "6", "-o", "JobID,State,Elapsed,Cluster"}).substr(0, 27),
             "6|REQUEUED|00:30:00|beta\n6|");
+  EXPECT_EQ(Out({"sacct", "-nP", "-j", "6", "-o", "JobID,MaxRSS"}), "6|\n6.batch|\n")
+      << "the steps of the earlier attempt are not of this one";
 }
 
 TEST_F(SlurmSteps, CancelledAndTimedOutJobsAreAsSlurmTellsThem) {
@@ -89,8 +92,8 @@ TEST_F(SlurmSteps, CancelledAndTimedOutJobsAreAsSlurmTellsThem) {
   late.reason = "DeadlineExceeded";
   late.exit_code = "null";
   Jobs({testing::ViewOf(late)});
-  EXPECT_EQ(Out({"sacct", "-nP", "-j", "5", "-o", "State,ExitCode"}),
-            "TIMEOUT|0:0\nCANCELLED|0:15\n");
+  EXPECT_EQ(Out({"sacct", "-nP", "-j", "5", "-o", "State,ExitCode,Reason"}),
+            "TIMEOUT|0:0|None\nCANCELLED|0:15|\n");
 }
 
 TEST_F(SlurmSteps, SacctJsonHasStepsInTheirJobs) {

@@ -180,7 +180,7 @@ TEST(BatchScript, RefusesDirectivesInSbatchsWords) {
       {"--exclusive=all", "Invalid --exclusive specification"},
       {"--mail-type=LATER", "Invalid --mail-type specification"},
       {"--distribution=random", "Invalid --distribution specification"},
-      {"hetjob\n#SBATCH -J other", "components of a heterogeneous job share all but"},
+      {"hetjob\n#SBATCH -t 5", "components of a heterogeneous job share all but"},
   };
   for (const auto& [words, problem] : cases) {
     EXPECT_THAT(ProblemsOf(Submit("", "#SBATCH " + words + "\n")), HasSubstr(problem)) << words;
@@ -410,6 +410,23 @@ TEST(BatchScript, OfComponentsIsAJobSet) {
   EXPECT_TRUE(ParseJob(json::value(rendered->object.manifest)).ok());
   EXPECT_EQ(parsed->batch->components,
             (std::vector<HetComponent>{{"component-1", 2, 2, 2}}));
+}
+
+// TorchX names each of the components, and repeats what they share.
+TEST(BatchScript, ComponentsMayHaveNames) {
+  const auto parsed = Submit(
+      "", "#SBATCH -J sh-0 -t 2 -n1\n#SBATCH hetjob\n#SBATCH -J sh-1 -t 2\n#SBATCH hetjob\n");
+  ASSERT_TRUE(parsed.ok()) << parsed.error().detail;
+  EXPECT_EQ(parsed->display_name, "sh-0");
+  JobRecord record = Record(*parsed);
+  record.pod_sets = std::make_shared<const PodSets>(parsed->pod_sets);
+  const auto rendered = Render(record, parsed->manifest, ConfigView{}, {"inst", false});
+  ASSERT_TRUE(rendered.ok()) << rendered.error().detail;
+  const std::string text = json::serialize(rendered->object.manifest);
+  const std::vector<std::string> names = {"sh-0", "sh-1", "sh-0"};
+  for (std::size_t i = 0; i < names.size(); ++i)
+    EXPECT_THAT(text, HasSubstr(R"({"name":"SLURM_JOB_NAME_HET_GROUP_)" + std::to_string(i) +
+                                R"(","value":")" + names[i] + "\"}"));
 }
 
 TEST(BatchScript, IsRenderedWithWhatWasChangedSince) {

@@ -127,6 +127,19 @@ TEST(StepWire, TooLongAFrameBreaksTheConnection) {
   EXPECT_TRUE(channel.broken());
 }
 
+TEST(StepWire, WhatWasSaidBeforeTheOtherSideLeftIsHeard) {
+  auto [left, right] = Pair();
+  right.Send(MessageType::kPending, Encode(Words{"unread"}));
+  left.Send(MessageType::kEnded, Encode(StepEnded{true, false, ""}));
+  { const Channel gone = std::move(left); }
+  right.Send(MessageType::kSignal, Encode(StepSignal{0, 15}));
+  EXPECT_TRUE(right.broken());
+  EXPECT_TRUE(right.Receive());
+  const std::optional<Frame> frame = right.Next();
+  ASSERT_TRUE(frame);
+  EXPECT_EQ(frame->type, MessageType::kEnded);
+}
+
 TEST(StepPmi, Forms) {
   const PmiFields fields{{"cmd", "kvs-put"}, {"key", "a"}, {"value", "x;y=z"}};
   const std::string text = WritePmi2(fields);
