@@ -47,6 +47,7 @@ export function useData<T>(key: string, read: (stop: AbortSignal) => Promise<T>,
     const pace = new Pace();
     let control: AbortController | null = null;
     let timer = 0;
+    let retryTimer = 0;
     let wanted = false;
     const run = async () => {
       if (control) {
@@ -57,6 +58,7 @@ export function useData<T>(key: string, read: (stop: AbortSignal) => Promise<T>,
       control = new AbortController();
       const mine = control;
       clearTimeout(timer);
+      clearTimeout(retryTimer);
       pace.begins(Date.now());
       source.value = { ...source.peek(), loading: true };
       try {
@@ -69,7 +71,7 @@ export function useData<T>(key: string, read: (stop: AbortSignal) => Promise<T>,
         const away = error instanceof Refusal && (error.status === 0 || error.status === 503);
         source.value = { ...source.peek(), error: sentence(error), away, loading: false };
         // Also if the feed is there again already: no event may come for a long while.
-        if (away) soon(Math.max(gap, awayMs));
+        if (away) retry(awayMs);
       } finally {
         if (control === mine) control = null;
       }
@@ -85,6 +87,14 @@ export function useData<T>(key: string, read: (stop: AbortSignal) => Promise<T>,
         else wanted = true;
       }, Math.max(0, pace.due(Date.now()) - Date.now()));
     };
+    // What nobody answered has cost the daemon nothing, so this keeps no pace.
+    const retry = (most: number) => {
+      clearTimeout(retryTimer);
+      retryTimer = window.setTimeout(() => {
+        if (!paused.peek() && document.visibilityState === "visible") void run();
+        else wanted = true;
+      }, most * (0.5 + Math.random() / 2));
+    };
     source.again = () => void run();
     const unlisten = listen((events) => {
       const own = options.on ? events.filter(options.on).length : events.length;
@@ -99,7 +109,7 @@ export function useData<T>(key: string, read: (stop: AbortSignal) => Promise<T>,
     });
     // What could not be read while the daemon was away is read once it is there again, whether or not an event comes.
     const stopBack = effect(() => {
-      if (liveState.value === "live" && source.peek().error !== "") soon();
+      if (liveState.value === "live" && source.peek().error !== "") retry(1_000);
     });
     const ticker = window.setInterval(() => {
       if (liveState.peek() !== "live" && !paused.peek()) soon();
@@ -116,6 +126,7 @@ export function useData<T>(key: string, read: (stop: AbortSignal) => Promise<T>,
       document.removeEventListener("visibilitychange", shown);
       clearInterval(ticker);
       clearTimeout(timer);
+      clearTimeout(retryTimer);
       control?.abort();
     };
   }, [source]);

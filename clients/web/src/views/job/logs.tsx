@@ -225,7 +225,7 @@ export function Logs(props: { id: string; pods: readonly Pod[]; running: boolean
       {error.value !== "" && <Failure text={error.value} />}
       <p class="faint" role="status">
         {pattern ? `${hits.length} of ${countText(lines.value.length, "line")} match` : countText(lines.value.length, "line")}
-        {whole.value ? (lines.value.length >= keptLines ? `, the last ${keptLines}; Download has all of them` : "") : `, at most the last ${tailLines} of each pod`}
+        {whole.value ? (lines.value.length >= keptLines ? `, the last ${keptLines}; Download has all of them` : "") : `, from the last ${tailLines} of each pod on`}
         {follow.value && wanted.length > streamsAtOnce && `; more than ${streamsAtOnce} pods are read again every ${againMs / 1_000} s`}.
       </p>
       {matched.length > shown.length && (
