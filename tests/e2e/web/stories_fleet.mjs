@@ -91,7 +91,7 @@ const stories = {
     await page.getByText("This is a batch script.").waitFor();
     const before = (await api("GET", "/v1/jobs?limit=1000")).items.length;
     await page.getByRole("button", { name: "Check" }).click();
-    await page.getByText(/It would be job \d+ in queue gpu, with 2 CPUs/).waitFor();
+    await page.getByText(/It would go to queue gpu, with 2 CPUs/).waitFor();
     assert.equal((await api("GET", "/v1/jobs?limit=1000")).items.length, before);
     await page.getByRole("button", { name: "Submit", exact: true }).click();
     await page.getByRole("link", { name: /^Job \d+ vision\// }).waitFor();
