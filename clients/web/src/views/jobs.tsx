@@ -323,7 +323,8 @@ function Jobs() {
   const sort = at.get("sort") ?? "-id";
   const by = at.get("by") ?? "";
   const shown = columnsOf(chosen.value, narrow.value);
-  const fields = [...new Set([...always, ...shown.flatMap((one) => one.fields)])].join(",");
+  // In one order for every width of the window, so that another width asks for nothing anew.
+  const fields = [...new Set([...always, ...columns.filter((one) => chosen.value.includes(one.id)).flatMap((one) => one.fields)])].join(",");
   const range = useRef<[number, number]>([0, 60]);
   const selected = useSignal<ReadonlyMap<string, Job>>(new Map());
   const aim = useSignal<{ verb: Verb; jobs: Aim[] } | null>(null);
