@@ -33,16 +33,20 @@ function Curves(props: { rows: readonly Accounted[]; resource: string; window: W
     const times = begins(window);
     const waits = waitSeries(rows, window);
     const use = useSeries(rows, resource, window);
+    // A step holds until the next one begins: the last one until the end of the time.
+    const steps = [...times, window.to / 1_000];
+    const held = [...use, use[use.length - 1] ?? 0];
     return {
       times,
+      steps,
       use,
       waits: [
         { label: "p50", values: waits.p50, color: 1 as const },
         { label: "p95", values: waits.p95, color: 2 as const, dashed: true },
       ],
       used: [
-        { label: "used", values: use, color: 1 as const },
-        ...(quota > 0 ? [{ label: "quota now", values: times.map(() => quota), color: 2 as const, dashed: true }] : []),
+        { label: "used", values: held, color: 1 as const },
+        ...(quota > 0 ? [{ label: "quota now", values: steps.map(() => quota), color: 2 as const, dashed: true }] : []),
       ],
       users: groups(rows, "user", resource, window),
       queues: groups(rows, "clusterQueue", resource, window),
@@ -73,7 +77,7 @@ function Curves(props: { rows: readonly Accounted[]; resource: string; window: W
       </Sentence>
       {props.cut && <p class="note">There are more than {rowsAtMost} jobs in this time; these are the first of them. Choose a shorter time, a user or a queue to see all.</p>}
       <Chart label="Wait from submission to start" times={made.times} curves={made.waits} text={seconds} />
-      <Chart label={`${resource} used against quota`} times={made.times} curves={made.used} text={(value) => amountText(value, resource)} steps />
+      <Chart label={`${resource} used against quota`} times={made.steps} curves={made.used} text={(value) => amountText(value, resource)} steps />
       <h2>By queue</h2>
       {table("Queue", made.queues, (one) => (one === "" ? "/queues" : `/queues/${encodeURIComponent(one)}`))}
       <h2>By user</h2>
