@@ -1,12 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { manyEvents, Pace, quietMs } from "../src/live/pace";
+import { durationText } from "../src/model/duration";
 import { begins, groups, percentile, useSeries, waitOf, waitSeries, withLive, type Accounted } from "../src/model/history";
 import { adviceOf, changesSince, countsText, type Mine } from "../src/model/home";
+import { LineReader, LogPlace, longestLine, merged, plainText, type Line } from "../src/model/log";
 import { briefly } from "../src/model/messages";
 import { amountOf, amountText, readable } from "../src/model/quantity";
 import { barOf, borrowingSince, borrowsSince, cohortTree, lendersOf, type ClusterQueue, type Cohort } from "../src/model/queues";
 import { kindOf } from "../src/model/script";
+import { countText, cutAtTimes, percentText } from "../src/model/words";
 import { documentsOf, heldCurve, together } from "../src/model/simulation";
 
 test("quantities become numbers and back", () => {
@@ -255,4 +258,62 @@ test("a message says in a narrow cell what tells it from others", () => {
   assert.equal(briefly("couldn't assign flavors to pod set main: insufficient unused quota for cpu in flavor standard, 1 more needed"), "insufficient unused quota for cpu in flavor standard, 1 more needed");
   assert.equal(briefly("couldn't assign flavors to pod set a: x. couldn't assign flavors to pod set b: y"), "x. y");
   assert.equal(briefly("ClusterQueue closed is stopped"), "ClusterQueue closed is stopped");
+});
+
+test("durations leave out what is nothing", () => {
+  assert.deepEqual([0, 40, 999, 1_000, 9_970, 59_999, 60_000, 61_000].map(durationText), ["0 s", "40 ms", "999 ms", "1.0 s", "9.9 s", "59 s", "1 min", "1 min 1 s"]);
+  assert.deepEqual([3_600_000, 7_620_000, 86_400_000, 100 * 3_600_000].map(durationText), ["1 h", "2 h 7 min", "1 d", "4 d 4 h"]);
+});
+
+test("numbers stand with their words", () => {
+  assert.deepEqual([countText(1, "job"), countText(0, "job"), countText(2, "cohort")], ["1 job", "0 jobs", "2 cohorts"]);
+  assert.deepEqual([percentText(0, 20), percentText(0.07, 20), percentText(0.001, 20), percentText(7, 20), percentText(1, 0)], ["0 %", "0.4 %", "under 0.1 %", "35 %", "–"]);
+});
+
+test("the times in a sentence of the daemon are found", () => {
+  assert.deepEqual(cutAtTimes("submitted 2026-11-27T23:30:40Z (8s ago)"), [
+    { text: "submitted ", at: false },
+    { text: "2026-11-27T23:30:40Z", at: true },
+    { text: " (8s ago)", at: false },
+  ]);
+  assert.deepEqual(cutAtTimes("<b>2026</b>"), [{ text: "<b>2026</b>", at: false }]);
+});
+
+const linesOf = (...pieces: string[]): Line[] => {
+  const found: Line[] = [];
+  const reader = new LineReader("pod", (line) => found.push(line));
+  for (const piece of pieces) reader.text(piece);
+  reader.end();
+  return found;
+};
+
+test("lines are put together of pieces, with the times before them", () => {
+  assert.deepEqual(linesOf("2026-11-27T23:30:40.5Z o", "ne\ntwo\n", "thr", "ee").map((one) => [one.at, one.text]), [["2026-11-27T23:30:40.5Z", "one"], ["", "two"], ["", "three"]]);
+  assert.equal(linesOf("x".repeat(longestLine + 1)).length, 1);
+});
+
+test("of colours, titles and progress bars the text stays that a terminal shows", () => {
+  assert.deepEqual(linesOf("\u001b[31mred\u001b[0m \u001b]0;title\u0007plain\u0001\n 10 %\r 20 %\r100 %\r\nend\r\n").map((one) => one.text), ["red plain", "100 %", "end"]);
+  assert.equal(plainText("\u001b[?25l\u001b[2Kx"), "x");
+});
+
+test("a log that broke off goes on behind the bytes that came of it", () => {
+  const place = new LogPlace();
+  assert.equal(place.text(), "");
+  place.came(7);
+  assert.equal(place.text(), "");
+  place.begins("4096.12");
+  place.came(30);
+  place.came(5);
+  assert.equal(place.text(), "4096.47");
+  place.begins("what is that");
+  assert.equal(place.text(), "4096.47");
+  place.begins("5000");
+  assert.equal(place.text(), "5000.0");
+});
+
+test("lines that come late are put between those of other pods", () => {
+  const line = (pod: string, at: string, text: string): Line => ({ pod, at, text });
+  const shown = [line("a", "2026-01-01T00:00:01Z", "a1"), line("a", "2026-01-01T00:00:03Z", "a3")];
+  assert.deepEqual(merged(shown, [line("b", "2026-01-01T00:00:02Z", "b2"), line("b", "", "b2 goes on")]).map((one) => one.text), ["a1", "b2", "b2 goes on", "a3"]);
 });

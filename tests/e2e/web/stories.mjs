@@ -174,6 +174,50 @@ const stories = {
     await cut();
     forgive((one) => one.includes("net::ERR_"));
   },
+  async "output that broke off goes on without a line lost or told twice"() {
+    const { address, cut, mend } = await line();
+    const page = await visit(`/ui/jobs/${await numberOf("printing")}`, {}, address);
+    const log = page.getByRole("log");
+    await page.getByLabel("Pod", { exact: true }).selectOption({ index: 1 });
+    const steps = () => log.locator(":scope > div").evaluateAll((all) => all.map((one) => Number(/step (\d+) of/.exec(one.textContent)?.[1] ?? -1)));
+    await until("its output", async () => (await steps()).length > 2);
+    for (let round = 0; round < 2; ++round) {
+      await cut();
+      await page.getByText("The output broke off.").waitFor();
+      const before = (await steps()).length;
+      // Printed while nobody is there to hear it.
+      await page.waitForTimeout(2_500);
+      await mend();
+      await until("more than before", async () => (await steps()).length > before + 2);
+      assert.equal(await page.getByText("The output broke off.").count(), 0);
+      const told = await steps();
+      assert.deepEqual(told, Array.from({ length: told.length }, (_, i) => told[0] + i));
+    }
+    await page.context().close();
+    await cut();
+    forgive((one) => one.includes("net::ERR_"));
+  },
+  async "a log that is ended by a daemon that stops goes on while its pod runs"() {
+    const number = await numberOf("printing");
+    const pod = (await api("GET", `/v1/jobs/${number}/pods`)).items[0].name;
+    const all = await (await fetch(`${base}/v1/jobs/${number}/logs?pod=${pod}&timestamps=true`)).text();
+    const begin = `${all.split("\n").slice(0, 2).join("\n")}\n${all.split("\n")[2].slice(0, 40)}`;
+    const page = await visit("/ui/me");
+    const asked = [];
+    await page.route(/\/logs\?.*follow=true/, (route) => {
+      const { searchParams } = new URL(route.request().url());
+      if (searchParams.get("pod") !== pod) return route.continue();
+      asked.push(searchParams.get("offset"));
+      // The first answer ends in the middle of a line, in good order.
+      return asked.length > 1 ? route.continue() : route.fulfill({ contentType: "text/plain", headers: { "Muster-Log-Offset": "0.0" }, body: begin });
+    });
+    await page.goto(`${base}/ui/jobs/${number}`);
+    const lines = page.getByRole("log").locator(":scope > div", { hasText: pod });
+    await until("the rest of it", async () => (await lines.count()) > 4);
+    assert.deepEqual(asked, [null, `0.${Buffer.byteLength(begin)}`]);
+    const steps = await lines.evaluateAll((some) => some.map((one) => Number(/step (\d+) of/.exec(one.textContent)?.[1] ?? -1)));
+    assert.deepEqual(steps, steps.map((_, i) => i));
+  },
   async "a page that nobody looks at follows nothing, and shows what is when it is looked at again"() {
     const page = await visit("/ui/nowhere");
     await page.clock.install();
@@ -220,9 +264,11 @@ const stories = {
     await page.keyboard.press("j");
     await page.getByRole("heading", { name: "Jobs" }).waitFor();
     await page.keyboard.press("/");
-    await page.getByRole("combobox", { name: /number, name/ }).fill(String(await numberOf("ended")));
+    // What is typed at once goes into the box.
+    await page.keyboard.type(String(await numberOf("ended")));
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { name: "ended" }).waitFor();
+    assert.equal(await page.evaluate(() => document.activeElement.id), "main", "one goes on in the view that was opened");
     await page.keyboard.press("b");
     await page.getByRole("heading", { name: "Jobs" }).waitFor();
     await until("rows", async () => (await rows(page).count()) > 5);

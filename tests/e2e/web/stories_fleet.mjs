@@ -91,7 +91,7 @@ const stories = {
     await page.getByText("This is a batch script.").waitFor();
     const before = (await api("GET", "/v1/jobs?limit=1000")).items.length;
     await page.getByRole("button", { name: "Check" }).click();
-    await page.getByText(/It would be job \d+ in queue gpu, with 2 CPUs/).waitFor();
+    await page.getByText(/It would go to queue gpu, with 2 CPUs/).waitFor();
     assert.equal((await api("GET", "/v1/jobs?limit=1000")).items.length, before);
     await page.getByRole("button", { name: "Submit", exact: true }).click();
     await page.getByRole("link", { name: /^Job \d+ vision\// }).waitFor();
@@ -135,12 +135,12 @@ const stories = {
     await page.getByRole("alert").getByText(/none/).waitFor();
     await change.fill(`clusterqueue/team-vision:standard/${gpu}=1\nclusterqueue/team-vision:standard/${gpu}.borrowingLimit=1`);
     await page.getByRole("button", { name: "Play" }).click();
-    const outcome = page.getByText(/With the change, the jobs that start wait .*; \d+ never start instead of \d+/);
+    const outcome = page.getByText(/With the change, the jobs that start wait .*; \d+ never starts? instead of \d+/);
     await outcome.waitFor();
-    const [, changed, asIs] = /(\d+) never start instead of (\d+)/.exec(await outcome.textContent());
+    const [, changed, asIs] = /(\d+) never starts? instead of (\d+)/.exec(await outcome.textContent());
     // The gang that runs does not fit any more, and those that wait behind it are played too.
     assert.ok(Number(changed) > Number(asIs), `${changed} and ${asIs}`);
-    await page.getByText(/of them have not started and run as long as others/).waitFor();
+    await page.getByText(/of those that have not started \(\d+\) it is taken that they run as long as others/).waitFor();
     const name = await page.getByRole("img", { name: /gpu held/ }).getAttribute("aria-label");
     assert.match(name, /as it is: at most 1\d.*with the change: at most 2/, name);
     forgiveRefusals();

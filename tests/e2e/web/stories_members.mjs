@@ -39,7 +39,7 @@ const stories = {
     const page = await visit(`/ui/jobs/${await numberOf("talkative")}`);
     const log = page.getByRole("log");
     for (let pod = 0; pod < 5; ++pod) await until(`${pod + 1} pods`, async () => new Set(await log.locator(".log-pod").allTextContents()).size >= pod + 1);
-    await page.getByText(/More than 3 pods are read again/).waitFor();
+    await page.getByText(/more than 3 pods are read again/).waitFor();
     await page.getByLabel("Times", { exact: true }).check();
     assert.equal(await log.locator("time[datetime]").count(), await log.locator(":scope > div").count());
     await page.getByText(/\d+ events of Muster, [1-9]\d* of its member/).click();

@@ -160,7 +160,7 @@ export interface Queries {
   jobPods: {  };
   jobSteps: { limit?: number; page_token?: string; };
   jobMemberEvents: {  };
-  jobLogs: { pod?: string; container?: string; follow?: boolean; tail?: number; timestamps?: boolean; };
+  jobLogs: { pod?: string; container?: string; follow?: boolean; tail?: number; timestamps?: boolean; offset?: string; };
   followEvents: { since?: number; };
   listSteps: { job?: string; limit?: number; page_token?: string; };
   accounting: { ids?: string; since?: string; namespace?: string; queue?: string; state?: string; user?: string; kind?: string; array?: number; limit?: number; page_token?: string; };

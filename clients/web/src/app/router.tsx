@@ -11,12 +11,24 @@ export const query = computed(() => new URLSearchParams(here.value.split("?")[1]
 
 addEventListener("popstate", () => (here.value = location.pathname + location.search));
 
+// A part of an address as it was meant; one that is not encoded well stands for itself.
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
 /** Goes to a path below /ui, "/jobs?state=Failed"; `replace` leaves no step to go back to. */
 export function go(to: string, replace = false): void {
   const target = base + to;
   if (target === here.value) return;
+  const before = path.peek();
   history[replace ? "replaceState" : "pushState"](null, "", target);
   here.value = target;
+  // Another view begins at its top; a step back is left to the browser.
+  if (path.peek() !== before) scrollTo(0, 0);
 }
 
 /** Sets parameters of the query of this address; "" removes one. */
@@ -56,7 +68,7 @@ export function matches(pattern: string, at: string): Record<string, string> | n
   const params: Record<string, string> = {};
   for (let i = 0; i < want.length; ++i) {
     const part = want[i]!;
-    if (part.startsWith(":")) params[part.slice(1)] = decodeURIComponent(have[i]!);
+    if (part.startsWith(":")) params[part.slice(1)] = decoded(have[i]!);
     else if (part !== have[i]) return null;
   }
   return params;

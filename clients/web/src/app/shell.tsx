@@ -51,6 +51,9 @@ function LiveMark() {
   );
 }
 
+// The view of one queue belongs to that of all queues.
+const belongs = (menu: View, current: View | null) => current !== null && current.path.startsWith(`${menu.path}/`);
+
 function Menu(props: { current: View | null }) {
   const list = useRef<HTMLUListElement>(null);
   // In a narrow window the menu is one line that scrolls.
@@ -62,7 +65,7 @@ function Menu(props: { current: View | null }) {
           .filter((view) => view.menu !== undefined && (!view.needs || may(view.needs).value !== false))
           .map((view) => (
             <li key={view.path}>
-              <Link to={view.path} aria-current={view === props.current ? "page" : undefined}>
+              <Link to={view.path} aria-current={view === props.current ? "page" : belongs(view, props.current) ? "true" : undefined}>
                 {view.menu}
               </Link>
             </li>
@@ -87,7 +90,8 @@ function targetsOf(text: string): Target[] {
   const job = /^\d+$|^[0-9a-f]{8}-[0-9a-f-]{27}$|^[^/\s]+\/[^/\s]+$/.test(text);
   return [
     ...(job ? [{ to: `/jobs/${encodeURIComponent(text)}`, text: `Job ${text}` }] : []),
-    { to: `/jobs?search=${encodeURIComponent(text)}`, text: `Jobs that match “${text}”` },
+    // Whatever is looked for may have ended long ago.
+    { to: `/jobs?search=${encodeURIComponent(text)}&since=all`, text: `Jobs that match “${text}”` },
     ...named,
   ];
 }
@@ -259,6 +263,13 @@ export function Shell() {
   useEffect(() => {
     if (unknownCaller.value !== "") signInOpen.value = true;
   }, [unknownCaller.value]);
+  // Who reads by keys or by ear goes on in the view that was just opened, not at the menu.
+  const opened = useRef(path.peek());
+  useEffect(() => {
+    if (opened.current === path.value) return;
+    opened.current = path.value;
+    document.getElementById("main")?.focus({ preventScroll: true });
+  }, [path.value]);
   const Show = at?.view.show;
   return (
     <>

@@ -2,7 +2,7 @@
 // now and then where there is no feed. Old data stays on the page while new data is read.
 import { effect, signal, type Signal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
-import { sentence, token } from "../api/client";
+import { Refusal, sentence, token } from "../api/client";
 import type { Event } from "../api/types";
 import { listen, liveState, paused } from "./feed";
 import { Pace } from "./pace";
@@ -11,6 +11,8 @@ export interface Data<T> {
   value: T | undefined;
   /** Why the last reading failed; "" if it did not. */
   error: string;
+  /** It failed because nobody answered, which the frame of the page tells of all its parts at once. */
+  away?: boolean;
   loading: boolean;
   /** When `value` was read. */
   readAt: number;
@@ -30,6 +32,9 @@ interface Options {
   every?: number;
 }
 
+/** What a daemon that was away did not answer is asked again after so long. */
+const awayMs = 4_000;
+
 /** `key` names what is read: with another key it is read anew. */
 export function useData<T>(key: string, read: (stop: AbortSignal) => Promise<T>, options: Options = {}): DataSource<T> {
   const source = useMemo(() => {
@@ -42,6 +47,7 @@ export function useData<T>(key: string, read: (stop: AbortSignal) => Promise<T>,
     const pace = new Pace();
     let control: AbortController | null = null;
     let timer = 0;
+    let retryTimer = 0;
     let wanted = false;
     const run = async () => {
       if (control) {
@@ -52,6 +58,7 @@ export function useData<T>(key: string, read: (stop: AbortSignal) => Promise<T>,
       control = new AbortController();
       const mine = control;
       clearTimeout(timer);
+      clearTimeout(retryTimer);
       pace.begins(Date.now());
       source.value = { ...source.peek(), loading: true };
       try {
@@ -61,7 +68,10 @@ export function useData<T>(key: string, read: (stop: AbortSignal) => Promise<T>,
         source.value = { value, error: "", loading: false, readAt: Date.now() };
       } catch (error) {
         if (mine.signal.aborted) return;
-        source.value = { ...source.peek(), error: sentence(error), loading: false };
+        const away = error instanceof Refusal && (error.status === 0 || error.status === 503);
+        source.value = { ...source.peek(), error: sentence(error), away, loading: false };
+        // Also if the feed is there again already: no event may come for a long while.
+        if (away) retry(awayMs);
       } finally {
         if (control === mine) control = null;
       }
@@ -77,6 +87,14 @@ export function useData<T>(key: string, read: (stop: AbortSignal) => Promise<T>,
         else wanted = true;
       }, Math.max(0, pace.due(Date.now()) - Date.now()));
     };
+    // What nobody answered has cost the daemon nothing, so this keeps no pace.
+    const retry = (most: number) => {
+      clearTimeout(retryTimer);
+      retryTimer = window.setTimeout(() => {
+        if (!paused.peek() && document.visibilityState === "visible") void run();
+        else wanted = true;
+      }, most * (0.5 + Math.random() / 2));
+    };
     source.again = () => void run();
     const unlisten = listen((events) => {
       const own = options.on ? events.filter(options.on).length : events.length;
@@ -89,6 +107,10 @@ export function useData<T>(key: string, read: (stop: AbortSignal) => Promise<T>,
     const stopPause = effect(() => {
       if (!paused.value && wanted) soon();
     });
+    // What could not be read while the daemon was away is read once it is there again, whether or not an event comes.
+    const stopBack = effect(() => {
+      if (liveState.value === "live" && source.peek().error !== "") retry(1_000);
+    });
     const ticker = window.setInterval(() => {
       if (liveState.peek() !== "live" && !paused.peek()) soon();
     }, options.every ?? 10_000);
@@ -99,10 +121,12 @@ export function useData<T>(key: string, read: (stop: AbortSignal) => Promise<T>,
     return () => {
       stopToken();
       stopPause();
+      stopBack();
       unlisten();
       document.removeEventListener("visibilitychange", shown);
       clearInterval(ticker);
       clearTimeout(timer);
+      clearTimeout(retryTimer);
       control?.abort();
     };
   }, [source]);

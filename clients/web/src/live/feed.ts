@@ -60,7 +60,7 @@ async function read(body: ReadableStream<Uint8Array>, control: AbortController):
   let timer = 0;
   const expect = () => {
     clearTimeout(timer);
-    timer = window.setTimeout(() => control.abort(), quietMs);
+    timer = window.setTimeout(() => control.abort(new Error(`the daemon has not been heard for ${quietMs / 1_000} s`)), quietMs);
   };
   try {
     for (;;) {

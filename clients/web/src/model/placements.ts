@@ -46,3 +46,16 @@ export const troubleOn = (one: { failedPlacements?: readonly unknown[]; driftedP
 
 /** The members that a placement picked. */
 export const pickedBy = (placement: Placement): string[] => (placement.status?.placementStatuses ?? []).map((one) => one.clusterName ?? "").filter((name) => name !== "");
+
+/** Where the page has the view of a placement. */
+export const addressOfPlacement = (one: Placement): string => `/placements/${encodeURIComponent(one.metadata.namespace ?? "-")}/${encodeURIComponent(one.metadata.name)}`;
+export const nameOfPlacement = (one: Placement): string => `${one.metadata.namespace ? `${one.metadata.namespace}/` : ""}${one.metadata.name}`;
+
+/** What is wrong with a member; "" if nothing is. */
+export function wrongWith(member: MemberCluster): string {
+  const conditionOf = (type: string) => member.status?.conditions?.find((one) => one.type === type);
+  const healthy = conditionOf("Healthy");
+  if (healthy?.status !== "True") return healthy?.message ?? "it has not been seen yet";
+  const quarantined = conditionOf("Quarantined");
+  return quarantined?.status === "True" ? (quarantined.message ?? "objects on it are quarantined") : "";
+}

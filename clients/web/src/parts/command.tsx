@@ -17,7 +17,15 @@ export function Command(props: { text: string }) {
   };
   return (
     <span class="command">
-      <code>{props.text}</code>
+      <code>
+        {/* A word of it is not broken at its hyphens, else one reads two options. */}
+        {props.text.split(" ").map((word, index) => (
+          <>
+            {index > 0 && " "}
+            <span>{word}</span>
+          </>
+        ))}
+      </code>
       <button type="button" class="quiet" aria-label={`Copy ${props.text}`} onClick={copy}>
         {copied.value ? "copied" : "copy"}
       </button>

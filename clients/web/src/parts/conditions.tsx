@@ -27,9 +27,14 @@ export function ConditionList(props: { conditions: ReadonlyArray<{ type: string;
           <ConditionMark type={type} condition={condition} />
           {condition && (
             <span class="note">
-              {" "}
-              {condition.reason}
-              {condition.message ? `: ${condition.message}` : ""} {condition.lastTransitionTime && <Time at={condition.lastTransitionTime} />}
+              {condition.lastTransitionTime && (
+                <>
+                  {" "}
+                  since <Time at={condition.lastTransitionTime} />
+                </>
+              )}
+              {condition.reason ? ` · ${condition.reason}` : ""}
+              {condition.message ? `: ${condition.message}` : ""}
             </span>
           )}
         </li>

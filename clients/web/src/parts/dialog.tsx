@@ -10,6 +10,8 @@ export function Dialog(props: { title: string; close: () => void; children: Comp
   useEffect(() => {
     const before = document.activeElement as HTMLElement | null;
     box.current?.showModal();
+    // The browser would begin at the button that closes it; who opened a form wants to type.
+    box.current?.querySelector<HTMLElement>(".dialog-body input, .dialog-body textarea")?.focus();
     return () => before?.focus();
   }, []);
   return (

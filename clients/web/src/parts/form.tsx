@@ -120,7 +120,8 @@ export function Form(props: { send: () => Promise<void>; action: string; childre
           {error.value}
         </p>
       )}
-      <button type="submit" class="main" disabled={busy.value || (props.disabled ?? false)}>
+      {/* A button that is disabled while it works would lose the focus. */}
+      <button type="submit" class="main" aria-disabled={busy.value} disabled={props.disabled ?? false}>
         {busy.value ? "Working …" : props.action}
       </button>
     </form>

@@ -58,7 +58,7 @@ function Borrows(props: { quota: Quota; all: readonly Quota[]; holders: readonly
         `. Lent by ${lenders
           .slice(0, 3)
           .map((one) => `${one.queue} (${one.lent.text})`)
-          .join(", ")}${lenders.length > 3 ? ` and ${lenders.length - 3} more` : ""}${missed < borrowed ? "; nobody misses the rest" : ""}`}
+          .join(", ")}${lenders.length > 3 ? ` and ${lenders.length - 3} more` : ""}${missed < borrowed ? "; nobody lacks the rest" : ""}`}
       .
     </p>
   );

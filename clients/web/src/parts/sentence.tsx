@@ -25,25 +25,28 @@ export function Facts(props: { rows: ReadonlyArray<readonly [string, ComponentCh
 // A cell of more characters gets a width of its own: else it is squeezed to a tower on a narrow screen.
 const longText = 40;
 
-/** A plain table of few rows. */
+/**
+ * A plain table of few rows. On a narrow screen each row stands as a block with the heads before its
+ * cells, so that nothing of it is cut; the roles keep it a table for screen readers.
+ */
 export function SmallTable(props: { label: string; head: readonly string[]; rows: ReadonlyArray<readonly ComponentChildren[]> }) {
   return (
     <div class="scroll" role="region" aria-label={props.label} tabIndex={0}>
-      <table class={props.head.length > 5 ? "small many" : "small"}>
-        <thead>
-          <tr>
+      <table class="small" role="table">
+        <thead role="rowgroup">
+          <tr role="row">
             {props.head.map((one) => (
-              <th key={one} scope="col">
+              <th key={one} scope="col" role="columnheader">
                 {one}
               </th>
             ))}
           </tr>
         </thead>
-        <tbody>
+        <tbody role="rowgroup">
           {props.rows.map((row, index) => (
-            <tr key={index}>
+            <tr key={index} role="row">
               {row.map((cell, at) => (
-                <td key={at} class={typeof cell === "string" && cell.length > longText ? "long" : undefined}>
+                <td key={at} role="cell" data-head={props.head[at]} class={cell === "" || cell === null || cell === undefined ? "none" : typeof cell === "string" && cell.length > longText ? "long" : undefined}>
                   {cell}
                 </td>
               ))}

@@ -1,6 +1,7 @@
 // What stands where there is nothing to show, or not yet: empty, error and loading.
 import type { ComponentChildren } from "preact";
 import type { Data } from "../live/data";
+import { liveState, trouble } from "../live/feed";
 
 export function Empty(props: { children: ComponentChildren }) {
   return <div class="empty">{props.children}</div>;
@@ -20,12 +21,15 @@ export function Failure(props: { text: string; again?: () => void }) {
   );
 }
 
+/** Whether the frame of the page says already that the daemon is away, and there is something to show meanwhile. */
+export const toldAbove = (data: Data<unknown>): boolean => data.away === true && data.value !== undefined && liveState.value === "stale" && trouble.value !== "";
+
 /** The data once it is there; while old data is shown a failure to renew it stands above it. */
 export function Loaded<T>(props: { data: Data<T>; again?: () => void; children: (value: T) => ComponentChildren }) {
   const { data } = props;
   return (
     <>
-      {data.error !== "" && <Failure text={data.error} {...(props.again ? { again: props.again } : {})} />}
+      {data.error !== "" && !toldAbove(data) && <Failure text={data.error} {...(props.again ? { again: props.again } : {})} />}
       {data.value !== undefined ? props.children(data.value) : data.error === "" && <p class="loading" role="status">Loading …</p>}
     </>
   );

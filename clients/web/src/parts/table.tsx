@@ -99,6 +99,7 @@ export function Table<R>(props: TableProps<R>) {
       tabIndex={0}
       aria-activedescendant={props.count > 0 ? `row-${current.current}` : undefined}
       onKeyDown={press}
+      style={{ maxHeight: `${virtual.getTotalSize() + 16}px` }}
     >
       <div role="presentation" class="table-all" style={{ height: `${virtual.getTotalSize()}px`, minWidth: `${least}rem` }}>
         <div role="row" aria-rowindex={1} class="table-row table-head" style={{ gridTemplateColumns: widths }}>

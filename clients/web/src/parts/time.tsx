@@ -1,5 +1,7 @@
 // Times as people read them: local time or UTC as they choose, ISO 8601 on hover, and durations.
 import { signal } from "@preact/signals";
+import { durationText } from "../model/duration";
+import { cutAtTimes } from "../model/words";
 
 const zoneKey = "muster.utc";
 export const utc = signal(localStorage.getItem(zoneKey) === "1");
@@ -14,7 +16,7 @@ setInterval(() => document.visibilityState === "visible" && (now.value = Date.no
 
 const two = (value: number) => String(value).padStart(2, "0");
 
-/** "14:03:07" today, "Nov 24 14:03:07" on another day of the year, else with the year. */
+/** "14:03:07" today, "2026-11-24 14:03:07" on another day. */
 export function timeText(at: Date, inUtc: boolean): string {
   const part = inUtc
     ? [at.getUTCFullYear(), at.getUTCMonth(), at.getUTCDate(), at.getUTCHours(), at.getUTCMinutes(), at.getUTCSeconds()]
@@ -42,14 +44,9 @@ export function Time(props: { at: string | null | undefined }) {
   );
 }
 
-/** "4.2 s", "3 min 5 s", "2 h 7 min", "3 d 4 h". */
-export function durationText(ms: number): string {
-  const s = Math.max(0, ms) / 1_000;
-  if (s < 10) return `${s.toFixed(1)} s`;
-  if (s < 60) return `${Math.floor(s)} s`;
-  if (s < 3_600) return `${Math.floor(s / 60)} min ${Math.floor(s % 60)} s`;
-  if (s < 86_400) return `${Math.floor(s / 3_600)} h ${Math.floor((s % 3_600) / 60)} min`;
-  return `${Math.floor(s / 86_400)} d ${Math.floor((s % 86_400) / 3_600)} h`;
+/** A sentence of the daemon. Times in it are shown as all times are. */
+export function Said(props: { text: string }) {
+  return <>{cutAtTimes(props.text).map((one, index) => (one.at ? <Time key={index} at={one.text} /> : one.text))}</>;
 }
 
 /** How long from one time to another, or until now. */

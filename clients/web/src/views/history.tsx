@@ -4,13 +4,14 @@ import { Link, query, setQuery } from "../app/router";
 import { call } from "../api/client";
 import { useData } from "../live/data";
 import { begins, groups, resourcesOf, useSeries, waitSeries, type Accounted, type Window } from "../model/history";
+import { durationText } from "../model/duration";
 import { amountOf, amountText } from "../model/quantity";
+import { countText, percentText } from "../model/words";
 import { Chart } from "../parts/chart";
 import { Command } from "../parts/command";
 import { Choice, ReadAgain } from "../parts/form";
 import { Sentence, SmallTable } from "../parts/sentence";
 import { Empty, Loaded } from "../parts/states";
-import { durationText } from "../parts/time";
 import { readAccounting, rowsAtMost } from "./accounting_data";
 import type { View } from "./view";
 import "../style/views.css";
@@ -24,7 +25,7 @@ const spans: ReadonlyArray<readonly [string, string, number]> = [
   ["2160h", "90 days", 90 * 86_400_000],
 ];
 const buckets = 60;
-const seconds = (value: number | null) => (value === null ? "–" : value < 1 ? `${Math.round(value * 1000)} ms` : durationText(value * 1000));
+const seconds = (value: number | null) => (value === null ? "–" : durationText(value * 1000));
 
 function Curves(props: { rows: readonly Accounted[]; resource: string; window: Window; quota: number; cut: boolean }) {
   const { rows, resource, window, quota } = props;
@@ -32,16 +33,20 @@ function Curves(props: { rows: readonly Accounted[]; resource: string; window: W
     const times = begins(window);
     const waits = waitSeries(rows, window);
     const use = useSeries(rows, resource, window);
+    // A step holds until the next one begins: the last one until the end of the time.
+    const steps = [...times, window.to / 1_000];
+    const held = [...use, use[use.length - 1] ?? 0];
     return {
       times,
+      steps,
       use,
       waits: [
         { label: "p50", values: waits.p50, color: 1 as const },
         { label: "p95", values: waits.p95, color: 2 as const, dashed: true },
       ],
       used: [
-        { label: "used", values: use, color: 1 as const },
-        ...(quota > 0 ? [{ label: "quota now", values: times.map(() => quota), color: 2 as const, dashed: true }] : []),
+        { label: "used", values: held, color: 1 as const },
+        ...(quota > 0 ? [{ label: "quota now", values: steps.map(() => quota), color: 2 as const, dashed: true }] : []),
       ],
       users: groups(rows, "user", resource, window),
       queues: groups(rows, "clusterQueue", resource, window),
@@ -67,12 +72,12 @@ function Curves(props: { rows: readonly Accounted[]; resource: string; window: W
   return (
     <>
       <Sentence>
-        {rows.length} jobs; {amountText(whole, resource)} {resource} used on average
-        {quota > 0 ? ` of ${amountText(quota, resource)} (${Math.round((100 * whole) / quota)} %)` : ""}.
+        {countText(rows.length, "job")}; on average {amountText(whole, resource)} {resource} used
+        {quota > 0 ? ` of ${amountText(quota, resource)} (${percentText(whole, quota)})` : ""}.
       </Sentence>
       {props.cut && <p class="note">There are more than {rowsAtMost} jobs in this time; these are the first of them. Choose a shorter time, a user or a queue to see all.</p>}
       <Chart label="Wait from submission to start" times={made.times} curves={made.waits} text={seconds} />
-      <Chart label={`${resource} used against quota`} times={made.times} curves={made.used} text={(value) => amountText(value, resource)} steps />
+      <Chart label={`${resource} used against quota`} times={made.steps} curves={made.used} text={(value) => amountText(value, resource)} steps />
       <h2>By queue</h2>
       {table("Queue", made.queues, (one) => (one === "" ? "/queues" : `/queues/${encodeURIComponent(one)}`))}
       <h2>By user</h2>

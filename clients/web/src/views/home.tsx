@@ -2,7 +2,7 @@
 import { useSignal } from "@preact/signals";
 import { Link } from "../app/router";
 import { call } from "../api/client";
-import { may, me } from "../api/rights";
+import { me } from "../api/rights";
 import { useData } from "../live/data";
 import { briefly } from "../model/messages";
 import { adviceOf, changesSince, countsText, type Change, type Mine } from "../model/home";
@@ -10,6 +10,7 @@ import { Command, shellWord } from "../parts/command";
 import { Sentence, SmallTable } from "../parts/sentence";
 import { Empty, Failure, Loaded, State } from "../parts/states";
 import { Duration, Time } from "../parts/time";
+import { Fleet } from "./home_fleet";
 import type { View } from "./view";
 import "../style/views.css";
 
@@ -68,26 +69,6 @@ function Needs(props: { jobs: readonly Mine[]; user: string }) {
             </li>
           );
         })}
-      </ul>
-    </>
-  );
-}
-
-// What an administrator should know of the daemon; who may not read it sees nothing here.
-function Daemon() {
-  const allowed = may({ verb: "list", group: "cluster.kubernetes-fleet.io", resource: "memberclusters" }).value;
-  const status = useData("home-status", () => call("status"), { gap: 10_000 });
-  const warnings = status.value.value?.warnings ?? [];
-  if (allowed !== true || warnings.length === 0) return null;
-  return (
-    <>
-      <h2>The daemon warns</h2>
-      <ul class="plain">
-        {warnings.map((one) => (
-          <li key={one.type} class="card warn">
-            <b>{one.type}</b>: {one.message}
-          </li>
-        ))}
       </ul>
     </>
   );
@@ -189,7 +170,7 @@ function Home() {
     <>
       <h1>{user === undefined ? "Home" : `Home of ${user}`}</h1>
       {user === undefined ? <Failure text="The daemon has not said who you are. Sign in to see your jobs." /> : <Mines user={user} />}
-      <Daemon />
+      <Fleet />
     </>
   );
 }

@@ -1,5 +1,6 @@
 // Job: why it waits or is where it is, what became of it, what it prints, and its manifest.
 import { useSignal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
 import { useRef } from "preact/hooks";
 import { call } from "../api/client";
 import { mayJob } from "../api/rights";
@@ -7,11 +8,13 @@ import type { Event, Job as JobView } from "../api/types";
 import { useKeys } from "../app/keys";
 import { go, Link } from "../app/router";
 import { useData } from "../live/data";
+import { durationText } from "../model/duration";
+import { countText } from "../model/words";
 import { Command } from "../parts/command";
 import { Facts, SmallTable } from "../parts/sentence";
-import { Failure, Loaded, State } from "../parts/states";
+import { Failure, Loaded, State, toldAbove } from "../parts/states";
 import { fits, Steer, verbs, type Verb } from "../parts/steer";
-import { durationText, Time } from "../parts/time";
+import { Time } from "../parts/time";
 import { Logs, type Pod } from "./job/logs";
 import { Manifest } from "./job/manifest";
 import { Attempts, Spans, Timeline, type Attempt } from "./job/timeline";
@@ -71,21 +74,22 @@ function About(props: { job: JobView }) {
   );
 }
 
+const exitOf = (pod: Pod) => [pod.exitCode !== null ? String(pod.exitCode) : "", pod.exitSignal ? `signal ${pod.exitSignal}` : ""].filter(Boolean).join(", ");
+const podColumns: ReadonlyArray<readonly [string, (pod: Pod) => ComponentChildren, ((pod: Pod) => boolean)?]> = [
+  ["Pod", (pod) => pod.name],
+  ["Phase", (pod) => pod.phase],
+  ["Node", (pod) => pod.node, (pod) => pod.node !== ""],
+  ["Started", (pod) => <Time at={pod.startTime} />],
+  ["Ended", (pod) => <Time at={pod.endTime} />, (pod) => pod.endTime !== null],
+  ["Exit", exitOf, (pod) => exitOf(pod) !== ""],
+  ["Message", (pod) => pod.message, (pod) => pod.message !== ""],
+];
+
 function Pods(props: { pods: readonly Pod[] }) {
+  // What no pod has is no column.
+  const columns = podColumns.filter(([, , has]) => !has || props.pods.some(has));
   return (
-    <SmallTable
-      label="Pods"
-      head={["Pod", "Phase", "Node", "Started", "Ended", "Exit", "Message"]}
-      rows={props.pods.map((one) => [
-        one.name,
-        one.phase,
-        one.node,
-        <Time at={one.startTime} />,
-        <Time at={one.endTime} />,
-        [one.exitCode !== null ? String(one.exitCode) : "", one.exitSignal ? `signal ${one.exitSignal}` : ""].filter(Boolean).join(", "),
-        one.message,
-      ])}
-    />
+    <SmallTable label="Pods" head={columns.map(([title]) => title)} rows={props.pods.map((one) => columns.map(([, cell]) => cell(one)))} />
   );
 }
 
@@ -93,7 +97,7 @@ function Events(props: { events: readonly Event[]; member: readonly MemberEvent[
   return (
     <details>
       <summary>
-        {props.events.length} events of Muster, {props.member.length} of its member
+        {countText(props.events.length, "event")} of Muster, {props.member.length} of its member
       </summary>
       <SmallTable
         label="Events of Muster"
@@ -158,7 +162,7 @@ function Whole(props: { job: JobView; id: string }) {
       </Loaded>
       <h3>Attempts</h3>
       <Loaded data={account.value} again={account.again}>
-        {(value) => <Attempts attempts={value} />}
+        {(value) => <Attempts job={job} attempts={value} />}
       </Loaded>
       <h2>Pods and what they print</h2>
       <Loaded data={pods.value} again={pods.again}>
@@ -170,7 +174,7 @@ function Whole(props: { job: JobView; id: string }) {
         )}
       </Loaded>
       <h2>Events</h2>
-      <Events events={events.value.value?.items ?? []} member={told.value.value ?? []} trouble={told.value.error} />
+      <Events events={events.value.value?.items ?? []} member={told.value.value ?? []} trouble={toldAbove(told.value) ? "" : told.value.error} />
       <h2>Manifest</h2>
       <Manifest id={props.id} version={`${job.attempt} ${job.state}`} />
       <h2>On the command line</h2>

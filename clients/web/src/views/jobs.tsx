@@ -8,14 +8,15 @@ import type { Job, Queries } from "../api/types";
 import { useKeys } from "../app/keys";
 import { go, Link, query, setQuery } from "../app/router";
 import { useData } from "../live/data";
+import { durationText } from "../model/duration";
 import { briefly } from "../model/messages";
 import { Command, shellWord } from "../parts/command";
 import { Dialog } from "../parts/dialog";
 import { Check, Choice, Field, Form } from "../parts/form";
-import { Empty, Failure, State } from "../parts/states";
+import { Empty, Failure, State, toldAbove } from "../parts/states";
 import { fits, Steer, verbs, type Aim, type Verb } from "../parts/steer";
 import { Table, type Column } from "../parts/table";
-import { Duration, durationText, Time } from "../parts/time";
+import { Duration, Time } from "../parts/time";
 import type { View } from "./view";
 
 interface JobColumn extends Column<Job> {
@@ -60,8 +61,29 @@ const columns: readonly JobColumn[] = [
 ];
 const usual = ["id", "name", "namespace", "user", "queue", "state", "reason", "cluster", "submitTime", "waited", "ran"];
 
+// In a narrow window what says most stands first, and is narrower.
+const narrowQuery = matchMedia("(max-width: 40rem)");
+const narrow = signal(narrowQuery.matches);
+narrowQuery.addEventListener("change", () => (narrow.value = narrowQuery.matches));
+const firstWhereNarrow: Record<string, number> = { id: 9, name: 9, state: 12.5 };
+const columnsOf = (ids: readonly string[], isNarrow: boolean): JobColumn[] => {
+  const shown = columns.filter((one) => ids.includes(one.id));
+  if (!isNarrow) return shown;
+  const first = shown.filter((one) => one.id in firstWhereNarrow).map((one) => ({ ...one, width: firstWhereNarrow[one.id]! }));
+  return [...first, ...shown.filter((one) => !(one.id in firstWhereNarrow))];
+};
+
+// What this browser keeps for the page; what is not as the page writes it counts as nothing.
+function kept<T>(key: string, otherwise: T): T {
+  try {
+    return (JSON.parse(localStorage.getItem(key) ?? "null") as T | null) ?? otherwise;
+  } catch {
+    return otherwise;
+  }
+}
+
 const columnsKey = "muster.jobs.columns";
-const chosen = signal<readonly string[]>(JSON.parse(localStorage.getItem(columnsKey) ?? "null") ?? usual);
+const chosen = signal<readonly string[]>(kept(columnsKey, usual));
 function choose(ids: readonly string[]): void {
   chosen.value = ids;
   localStorage.setItem(columnsKey, JSON.stringify(ids));
@@ -69,7 +91,7 @@ function choose(ids: readonly string[]): void {
 
 type Saved = Record<string, string>;
 const savedKey = "muster.jobs.views";
-const saved = signal<Saved>(JSON.parse(localStorage.getItem(savedKey) ?? "{}") as Saved);
+const saved = signal<Saved>(kept<Saved>(savedKey, {}));
 function keep(views: Saved): void {
   saved.value = views;
   localStorage.setItem(savedKey, JSON.stringify(views));
@@ -300,8 +322,9 @@ function Jobs() {
   const filter = useMemo(() => filterOf(at), [at]);
   const sort = at.get("sort") ?? "-id";
   const by = at.get("by") ?? "";
-  const shown = columns.filter((one) => chosen.value.includes(one.id));
-  const fields = [...new Set([...always, ...shown.flatMap((one) => one.fields)])].join(",");
+  const shown = columnsOf(chosen.value, narrow.value);
+  // In one order for every width of the window, so that another width asks for nothing anew.
+  const fields = [...new Set([...always, ...columns.filter((one) => chosen.value.includes(one.id)).flatMap((one) => one.fields)])].join(",");
   const range = useRef<[number, number]>([0, 60]);
   const selected = useSignal<ReadonlyMap<string, Job>>(new Map());
   const aim = useSignal<{ verb: Verb; jobs: Aim[] } | null>(null);
@@ -373,7 +396,7 @@ function Jobs() {
       </div>
       <Filters />
       {by !== "" && <Groups filter={filter} by={by} />}
-      {data.value.error !== "" && <Failure text={data.value.error} again={data.again} />}
+      {data.value.error !== "" && !toldAbove(data.value) && <Failure text={data.value.error} again={data.again} />}
       {trouble.value !== "" && <Failure text={trouble.value} />}
       {selected.value.size > 0 && <Bulk selected={selected.value} clear={() => (selected.value = new Map())} steer={(verb, jobs) => (aim.value = { verb, jobs })} />}
       {now && now.total === 0 && !data.value.loading ? (
@@ -381,6 +404,13 @@ function Jobs() {
           <p>
             <b>No job matches.</b>
           </p>
+          {filter.since && (
+            <p>
+              <button type="button" onClick={() => setQuery({ since: "all" })}>
+                Look at any time
+              </button>
+            </p>
+          )}
           <p>
             {[...at.keys()].length > 0 ? "Clear the filter, or look further back by “Ended within”." : "Nothing runs, waits or has ended in the last day."} To submit one:{" "}
             <Command text="muster submit job.yaml" />

@@ -6,7 +6,8 @@ import { call, sentence } from "../api/client";
 import { may } from "../api/rights";
 import type { Job } from "../api/types";
 import { useData } from "../live/data";
-import { pickedBy, type Budget, type MemberCluster, type Placement } from "../model/placements";
+import { durationText } from "../model/duration";
+import { addressOfPlacement, nameOfPlacement, pickedBy, type Budget, type MemberCluster, type Placement } from "../model/placements";
 import { readable } from "../model/quantity";
 import { Command, shellWord } from "../parts/command";
 import { ConditionList } from "../parts/conditions";
@@ -16,7 +17,7 @@ import { fleetGroup, getObject, listObjects } from "../parts/objects";
 import { Room } from "../parts/room";
 import { Facts, Sentence, SmallTable } from "../parts/sentence";
 import { Loaded, State } from "../parts/states";
-import { Duration, durationText, Time } from "../parts/time";
+import { Duration, Time } from "../parts/time";
 import type { View, ViewProps } from "./view";
 import "../style/views.css";
 
@@ -191,7 +192,7 @@ function Member({ params }: ViewProps) {
               <Facts
                 rows={[
                   ["kind", facts.backend],
-                  ["says", facts.message],
+                  facts.healthy ? null : ["says", facts.message],
                   facts.version ? ["version", facts.version] : null,
                   ["machines", machines ? `${machines.ready} ready of ${facts.nodeCount}` : String(facts.nodeCount)],
                   [
@@ -267,10 +268,7 @@ function Member({ params }: ViewProps) {
                 <ul class="plain">
                   {placements.map((one) => (
                     <li key={`${one.metadata.namespace} ${one.metadata.name}`}>
-                      <Link to={`/placements/${encodeURIComponent(one.metadata.namespace ?? "-")}/${encodeURIComponent(one.metadata.name)}`}>
-                        {one.metadata.namespace ? `${one.metadata.namespace}/` : ""}
-                        {one.metadata.name}
-                      </Link>
+                      <Link to={addressOfPlacement(one)}>{nameOfPlacement(one)}</Link>
                     </li>
                   ))}
                 </ul>

@@ -1,7 +1,7 @@
 // Members: the clusters that run jobs, their health, and what room they have.
 import { Link } from "../app/router";
 import { useData } from "../live/data";
-import type { MemberCluster } from "../model/placements";
+import { wrongWith, type MemberCluster } from "../model/placements";
 import { Command } from "../parts/command";
 import { fleetGroup, listObjects } from "../parts/objects";
 import { Room } from "../parts/room";
@@ -10,16 +10,6 @@ import { Empty, Loaded } from "../parts/states";
 import { Duration } from "../parts/time";
 import type { View } from "./view";
 import "../style/views.css";
-
-const conditionOf = (member: MemberCluster, type: string) => member.status?.conditions?.find((one) => one.type === type);
-
-/** What is wrong with a member; "" if nothing is. */
-function wrongWith(member: MemberCluster): string {
-  const healthy = conditionOf(member, "Healthy");
-  if (healthy?.status !== "True") return healthy?.message ?? "it has not been seen yet";
-  if (conditionOf(member, "Quarantined")?.status === "True") return conditionOf(member, "Quarantined")!.message ?? "objects on it are quarantined";
-  return "";
-}
 
 function Card(props: { member: MemberCluster }) {
   const { metadata, spec, status } = props.member;
@@ -74,7 +64,7 @@ function Members() {
           return (
             <>
               <Sentence tone={bad.length > 0 ? "bad" : cordoned.length > 0 ? "wait" : "good"}>
-                {bad.length === 0 ? `All ${all.length} members are healthy` : `Something is wrong with ${bad.map((one) => one.metadata.name).join(", ")}`}
+                {bad.length === 0 ? all.length === 1 ? "The one member is healthy" : `All ${all.length} members are healthy` : `Something is wrong with ${bad.map((one) => one.metadata.name).join(", ")}`}
                 {cordoned.length > 0 ? `; ${cordoned.map((one) => one.metadata.name).join(", ")} ${cordoned.length === 1 ? "takes" : "take"} no new jobs` : ""}.
               </Sentence>
               <ul class="plain cards">

@@ -2,7 +2,7 @@
 import { Link } from "../app/router";
 import type { PlacedDifference, PlacedResource } from "../api/types";
 import { useData } from "../live/data";
-import { conditionsInOrder, pickedBy, troubleOf, troubleOn, type Placement } from "../model/placements";
+import { addressOfPlacement, conditionsInOrder, nameOfPlacement, pickedBy, troubleOf, troubleOn, type Placement } from "../model/placements";
 import { Command, shellWord } from "../parts/command";
 import { ConditionList, ConditionMark } from "../parts/conditions";
 import { getObject, listObjects, placementGroup } from "../parts/objects";
@@ -11,9 +11,6 @@ import { Empty, Loaded } from "../parts/states";
 import { Time } from "../parts/time";
 import type { View, ViewProps } from "./view";
 import "../style/views.css";
-
-const addressOf = (one: Placement) => `/placements/${encodeURIComponent(one.metadata.namespace ?? "-")}/${encodeURIComponent(one.metadata.name)}`;
-const nameOf = (one: Placement) => `${one.metadata.namespace ? `${one.metadata.namespace}/` : ""}${one.metadata.name}`;
 
 function Placements() {
   const data = useData(
@@ -40,7 +37,7 @@ function Placements() {
           return (
             <>
               <Sentence tone={troubled.length > 0 ? "bad" : "good"}>
-                {all.length} {all.length === 1 ? "placement" : "placements"}; {troubled.length === 0 ? "nothing failed or drifted" : `something failed, drifted or differs in ${troubled.map(nameOf).join(", ")}`}.
+                {all.length} {all.length === 1 ? "placement" : "placements"}; {troubled.length === 0 ? "nothing failed or drifted" : `something failed, drifted or differs in ${troubled.map(nameOfPlacement).join(", ")}`}.
               </Sentence>
               <SmallTable
                 label="Placements"
@@ -48,7 +45,7 @@ function Placements() {
                 rows={[...troubled, ...all.filter((one) => !troubled.includes(one))].map((one) => {
                   const trouble = troubleOf(one);
                   return [
-                    <Link to={addressOf(one)}>{nameOf(one)}</Link>,
+                    <Link to={addressOfPlacement(one)}>{nameOfPlacement(one)}</Link>,
                     pickedBy(one).join(", ") || "none",
                     <ul class="plain inline">
                       {conditionsInOrder(one.status?.conditions).map(({ type, condition }) => (

@@ -301,7 +301,7 @@ function Queue({ params }: ViewProps) {
             <>
               <Sentence tone={active && active.status !== "True" ? "bad" : borrows.length > 0 ? "wait" : "good"}>
                 {active && active.status !== "True" ? `It is not active: ${active.message}. ` : ""}
-                {status?.pendingWorkloads ?? 0} wait, {status?.admittedWorkloads ?? 0} are admitted; {borrows.length === 0 ? "it borrows nothing" : `it borrows ${borrows.join(", ")}`}.
+                {status?.pendingWorkloads ?? 0} {status?.pendingWorkloads === 1 ? "waits" : "wait"}, {status?.admittedWorkloads ?? 0} {status?.admittedWorkloads === 1 ? "is" : "are"} admitted; {borrows.length === 0 ? "it borrows nothing" : `it borrows ${borrows.join(", ")}`}.
               </Sentence>
               <Facts
                 rows={[

@@ -4,8 +4,10 @@ import { useMemo } from "preact/hooks";
 import { query, setQuery } from "../app/router";
 import { call } from "../api/client";
 import { useData } from "../live/data";
+import { durationText } from "../model/duration";
 import { amountText } from "../model/quantity";
 import type { Configured } from "../model/queues";
+import { countText } from "../model/words";
 import { documentsOf, heldCurve, meanWait, together, type Decision } from "../model/simulation";
 import { Chart } from "../parts/chart";
 import { Command, shellWord } from "../parts/command";
@@ -13,7 +15,6 @@ import { Choice, Field, Form } from "../parts/form";
 import { listObjects, type GroupName } from "../parts/objects";
 import { Sentence, SmallTable } from "../parts/sentence";
 import { Failure } from "../parts/states";
-import { durationText } from "../parts/time";
 import { readAccounting } from "./accounting_data";
 import type { View } from "./view";
 import "../style/views.css";
@@ -89,7 +90,7 @@ function meanOf(summary: Summary): number | null {
   const started = summary.waits.reduce((sum, one) => sum + one.started, 0);
   return started === 0 ? null : summary.waits.reduce((sum, one) => sum + one.mean * one.started, 0) / started;
 }
-const wait = (value: number | null) => (value === null ? "–" : value < 1 ? `${Math.round(value * 1000)} ms` : durationText(value * 1000));
+const wait = (value: number | null) => (value === null ? "–" : durationText(value * 1000));
 
 function Outcome(props: { result: Result }) {
   const { asIs, changed } = props.result;
@@ -116,13 +117,13 @@ function Outcome(props: { result: Result }) {
   return (
     <>
       <Sentence tone={stuck[1] > stuck[0] || (after ?? 0) > (before ?? 0) ? "bad" : "good"}>
-        With the change, the jobs that start wait {wait(after)} on average instead of {wait(before)}; {stuck[1]} never start instead of {stuck[0]}; there are {changed.summary.preemptions} preemptions
-        instead of {asIs.summary.preemptions}.
+        With the change, the jobs that start wait {wait(after)} on average instead of {wait(before)}; {stuck[1]} never {stuck[1] === 1 ? "starts" : "start"} instead of {stuck[0]}; there {changed.summary.preemptions === 1 ? "is" : "are"}{" "}
+        {countText(changed.summary.preemptions, "preemption")} instead of {asIs.summary.preemptions}.
       </Sentence>
       <p class="note">
-        {props.result.played} jobs were played
-        {props.result.guessed > 0 ? `, ${props.result.guessed} of them have not started and run as long as others of their user and queue did (half of them longer), at most their time limit` : ""}
-        {props.result.left > 0 ? `; ${props.result.left} that ended or are held without having run are left out` : ""}
+        {props.result.played === 1 ? "1 job was" : `${props.result.played} jobs were`} played
+        {props.result.guessed > 0 ? `; of those that have not started (${props.result.guessed}) it is taken that they run as long as others of their user and queue did (half of which ran longer), at most for their time limit` : ""}
+        {props.result.left > 0 ? `; those that ended or are held without having run (${props.result.left}) are left out` : ""}
         {props.result.cut ? `; there were more, of which only the first were played` : ""}. In truth they waited {wait(props.result.wait)} on average: the play knows no holds, no failures of machines and no start times of members.
       </p>
       <div class="row">

@@ -4,6 +4,7 @@ import { Link, query, setQuery } from "../app/router";
 import { call, Refusal, sentence } from "../api/client";
 import type { Applied, Job, SubmittedJob } from "../api/types";
 import { useData } from "../live/data";
+import { countText } from "../model/words";
 import { kindOf } from "../model/script";
 import { Command, shellWord } from "../parts/command";
 import { Field, Form } from "../parts/form";
@@ -83,8 +84,8 @@ function Checks(props: { checked: Checked }) {
       <h2>It is accepted</h2>
       {estimate && (
         <p>
-          It would be job {estimate.id} in queue {estimate.queue}
-          {estimate.cpus > 0 ? `, with ${estimate.cpus} CPUs` : ""}
+          It would go to queue {estimate.queue}
+          {estimate.cpus > 0 ? `, with ${countText(estimate.cpus, "CPU")}` : ""}
           {estimate.nodeList !== "" ? `, on ${estimate.nodeList}` : ""}. It would start{" "}
           {Date.parse(estimate.startTime) > Date.now() && (
             <>
@@ -124,7 +125,7 @@ function Done(props: { jobs: readonly Submitted[]; others: readonly Applied[] })
             <Link to={`/jobs/${job.id}`}>
               Job {job.id} {job.namespace}/{job.name}
             </Link>
-            : {job.summary}
+            : {job.summary}.
             {job.when !== "" && <span class="note"> Start: {job.when}.</span>}
             {job.warnings.map((warning) => (
               <div class="unsure" key={warning}>

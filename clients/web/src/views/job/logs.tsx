@@ -1,12 +1,15 @@
 // The output of all pods of a job, or of one: followed, searched by regular expression, from the
 // start or from its end, with the time at which each line was printed, and to download.
-import { useSignal } from "@preact/signals";
+import { effect, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import { ask, call, sentence } from "../../api/client";
+import { call, sentence } from "../../api/client";
 import { paused } from "../../live/feed";
+import { inOrder, merged, type Line } from "../../model/log";
+import { countText } from "../../model/words";
 import { Check, Choice } from "../../parts/form";
 import { Empty, Failure } from "../../parts/states";
 import { timeText, utc } from "../../parts/time";
+import { each, followLog, readLog, type LogName } from "./log_reading";
 
 export interface Pod {
   name: string;
@@ -22,13 +25,6 @@ export interface Pod {
   containers?: string[];
 }
 
-interface Line {
-  pod: string;
-  text: string;
-  /** When it was printed, as its member says; "" if it does not know. */
-  at: string;
-}
-
 // Browsers open six connections to a server. More pods than these are read again and again.
 const streamsAtOnce = 3;
 const againMs = 3_000;
@@ -38,19 +34,6 @@ const tailLines = 1_000;
 const keptLines = 50_000;
 /** Lines that are in the document at once. */
 const shownLines = 2_000;
-
-// What the daemon puts before a line (timestamps=true).
-const stamp = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)) /;
-const control = /[\u0000-\u0008\u000b-\u001f\u007f]|\u001b\[[0-9;?]*[A-Za-z]/g;
-
-async function readAll(body: ReadableStream<Uint8Array>, take: (text: string) => void): Promise<void> {
-  const reader = body.pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>).getReader();
-  for (;;) {
-    const { value, done } = await reader.read();
-    if (done) return;
-    take(value);
-  }
-}
 
 function expression(text: string): RegExp | null | undefined {
   if (text === "") return undefined;
@@ -73,25 +56,12 @@ function Marked(props: { text: string; find: RegExp | undefined }) {
   );
 }
 
-// Lines of several pods in the order in which they were printed; one without a time stays behind the one before it.
-function inOrder(logs: ReadonlyArray<readonly Line[]>): Line[] {
-  if (logs.length === 1) return [...logs[0]!];
-  const timed = logs.flatMap((lines) => {
-    let last = 0;
-    return lines.map((line) => ({ line, ms: (last = (line.at && Date.parse(line.at)) || last) }));
-  });
-  return timed.sort((a, b) => a.ms - b.ms).map((one) => one.line);
+/** A line with a number of its own, so that the document keeps what stays. */
+interface Numbered extends Line {
+  n: number;
 }
-
-// Runs `work` on all items, so many at once.
-async function each<T>(items: readonly T[], most: number, work: (item: T) => Promise<void>): Promise<void> {
-  let next = 0;
-  await Promise.all(
-    Array.from({ length: Math.min(most, items.length) }, async () => {
-      while (next < items.length) await work(items[next++]!);
-    }),
-  );
-}
+let numbers = 0;
+const numbered = (line: Line): Numbered => ({ ...line, n: ++numbers });
 
 export function Logs(props: { id: string; pods: readonly Pod[]; running: boolean }) {
   const pod = useSignal("");
@@ -102,7 +72,12 @@ export function Logs(props: { id: string; pods: readonly Pod[]; running: boolean
   const wrap = useSignal(true);
   const find = useSignal("");
   const onlyHits = useSignal(true);
-  const lines = useSignal<readonly Line[]>([]);
+  const lines = useSignal<readonly Numbered[]>([]);
+  /** So many of the last lines are not shown. */
+  const older = useSignal(0);
+  const atEnd = useRef(true);
+  /** How often the reading has begun anew. */
+  const begun = useSignal(0);
   const error = useSignal("");
   const box = useRef<HTMLDivElement>(null);
 
@@ -110,89 +85,95 @@ export function Logs(props: { id: string; pods: readonly Pod[]; running: boolean
   const wanted = pod.value === "" ? names : names.filter((one) => one === pod.value);
   const containers = props.pods.find((one) => one.name === (pod.value || names[0]))?.containers ?? [];
 
+  // Read by what outlives a drawing.
+  const running = useRef(props.running);
+  running.current = props.running;
+
   useEffect(() => {
     const stop = new AbortController();
     lines.value = [];
     error.value = "";
-    let timer = 0;
-    // Pieces of text to lines; `take` gets them as they come.
-    const splitter = (name: string, take: (line: Line) => void) => {
-      let rest = "";
-      const push = (text: string) => {
-        const at = stamp.exec(text)?.[1] ?? "";
-        take({ pod: name, text: text.slice(at === "" ? 0 : at.length + 1).replace(control, ""), at });
-      };
-      return {
-        text: (text: string) => {
-          const parts = (rest + text).split("\n");
-          rest = parts.pop() ?? "";
-          parts.forEach(push);
-        },
-        end: () => rest !== "" && push(rest),
-      };
-    };
-    const read = async (name: string, stay: boolean, take: (line: Line) => void) => {
-      const into = splitter(name, take);
-      try {
-        const answer = await ask(
-          "jobLogs",
-          { id: props.id },
-          { pod: name, timestamps: true, ...(container.value ? { container: container.value } : {}), ...(stay ? { follow: true } : {}), ...(whole.value ? {} : { tail: tailLines }) },
-          { signal: stop.signal },
-        );
-        if (answer.body) await readAll(answer.body, into.text);
-      } catch (wrong) {
-        if (!stop.signal.aborted) error.value = sentence(wrong);
-      }
-      into.end();
-    };
-    const show = (all: Line[]) => {
+    older.value = 0;
+    atEnd.current = true;
+    const named = (name: string): LogName => ({ job: props.id, pod: name, container: container.value, tail: whole.value ? 0 : tailLines });
+    const show = (all: readonly Numbered[]) => {
       if (!stop.signal.aborted) lines.value = all.length > keptLines ? all.slice(-keptLines) : all;
     };
-    let waiting: Line[] = [];
-    const add = (line: Line) => {
-      waiting.push(line);
-      if (timer !== 0) return;
-      timer = window.setTimeout(() => {
-        timer = 0;
-        // What comes late from one pod is put between the lines of the others.
-        const first = waiting.map((one) => one.at).filter((at) => at !== "").reduce((least, at) => (least === "" || at < least ? at : least), "");
-        let from = lines.value.length;
-        while (first !== "" && from > 0 && lines.value[from - 1]!.at > first) --from;
-        const came = new Map<string, Line[]>();
-        for (const one of [...lines.value.slice(from), ...waiting]) {
-          const ofPod = came.get(one.pod);
-          if (ofPod) ofPod.push(one);
-          else came.set(one.pod, [one]);
-        }
-        show([...lines.value.slice(0, from), ...inOrder([...came.values()])]);
-        waiting = [];
-      }, 100);
+    // What came is shown a few times a second, and not while the page is paused.
+    let waiting: Numbered[] = [];
+    let timer = 0;
+    const flush = () => {
+      timer = 0;
+      if (waiting.length === 0 || (paused.peek() && lines.value.length > 0)) return;
+      show(merged(lines.value, waiting) as Numbered[]);
+      waiting = [];
     };
-    const stay = follow.value && wanted.length <= streamsAtOnce;
+    const add = (line: Line) => {
+      waiting.push(numbered(line));
+      if (waiting.length > 2 * keptLines) waiting = waiting.slice(-keptLines);
+      if (timer === 0) timer = window.setTimeout(flush, 100);
+    };
+    const goOn = effect(() => {
+      if (!paused.value) flush();
+    });
+    // Which pods are not read now, and why.
+    const troubles = new Map<string, string>();
+    const trouble = (name: string) => (text: string) => {
+      if (stop.signal.aborted) return;
+      if (text === "") troubles.delete(name);
+      else troubles.set(name, text);
+      error.value = [...new Set(troubles.values())].join(" ");
+    };
     let again = 0;
     const round = async () => {
-      const found = new Map<string, Line[]>(wanted.map((name) => [name, []]));
-      await each(wanted, readAtOnce, (name) => read(name, false, (line) => found.get(name)!.push(line)));
-      if (!paused.peek() || lines.value.length === 0) show(inOrder([...found.values()]));
-      if (follow.value && !stop.signal.aborted) again = window.setTimeout(() => void round(), againMs);
+      const found = new Map<string, Numbered[]>(wanted.map((name) => [name, []]));
+      await each(wanted, readAtOnce, async (name) => {
+        try {
+          await readLog(named(name), (line) => found.get(name)!.push(numbered(line)), stop.signal);
+          trouble(name)("");
+        } catch (wrong) {
+          if (!stop.signal.aborted) trouble(name)(sentence(wrong));
+        }
+      });
+      if (!paused.peek() || lines.value.length === 0) show(inOrder([...found.values()]) as Numbered[]);
+      // Once the job is over, what has been read after that is all.
+      const last = !running.current;
+      if (follow.value && !stop.signal.aborted && !last) again = window.setTimeout(() => void round(), againMs);
     };
-    if (stay) void Promise.all(wanted.map((name) => read(name, true, add)));
-    else void round();
+    if (follow.value && wanted.length <= streamsAtOnce) {
+      const runs = () => running.current;
+      const anew = () => void ++begun.value;
+      for (const name of wanted) void followLog(named(name), { take: add, trouble: trouble(name), runs, anew }, stop.signal);
+    } else {
+      void round();
+    }
     return () => {
       stop.abort();
+      goOn();
       clearTimeout(timer);
       clearTimeout(again);
     };
-  }, [props.id, wanted.join(" "), container.value, follow.value, whole.value]);
+  }, [props.id, wanted.join(" "), container.value, follow.value, whole.value, begun.value]);
 
   const pattern = expression(find.value);
   const hits = pattern ? lines.value.filter((one) => pattern.test(one.text)) : lines.value;
   const matched = pattern && onlyHits.value ? hits : lines.value;
-  const shown = matched.slice(-shownLines);
+  // Counted from the end, so that new lines do not move what is read further up.
+  const until = Math.max(Math.min(matched.length, shownLines), matched.length - older.value);
+  const shown = matched.slice(Math.max(0, until - shownLines), until);
+  // New lines are scrolled to by those who look at the end, not by those who read further up.
   useEffect(() => {
-    if (follow.value && box.current) box.current.scrollTop = box.current.scrollHeight;
+    if (follow.value && atEnd.current && box.current) box.current.scrollTop = box.current.scrollHeight;
   }, [lines.value]);
+  const scrolled = (event: { currentTarget: HTMLElement }) => {
+    const { scrollTop, scrollHeight, clientHeight } = event.currentTarget;
+    atEnd.current = scrollHeight - scrollTop - clientHeight < 40;
+  };
+  const page = (to: number) => {
+    older.value = Math.max(0, Math.min(matched.length - shownLines, to));
+    atEnd.current = older.value === 0;
+    if (box.current) box.current.scrollTop = 0;
+  };
 
   const download = async () => {
     error.value = "";
@@ -243,14 +224,32 @@ export function Logs(props: { id: string; pods: readonly Pod[]; running: boolean
       </div>
       {error.value !== "" && <Failure text={error.value} />}
       <p class="faint" role="status">
-        {pattern ? `${hits.length} of ${lines.value.length} lines match. ` : `${lines.value.length} lines. `}
-        {!whole.value && `The last ${tailLines} of each pod. `}
-        {matched.length > shown.length && `The last ${shownLines} are shown. `}
-        {follow.value && wanted.length > streamsAtOnce && `More than ${streamsAtOnce} pods are read again every ${againMs / 1_000} s.`}
+        {pattern ? `${hits.length} of ${countText(lines.value.length, "line")} match` : countText(lines.value.length, "line")}
+        {whole.value ? (lines.value.length >= keptLines ? `, the last ${keptLines}; Download has all of them` : "") : `, from the last ${tailLines} of each pod on`}
+        {follow.value && wanted.length > streamsAtOnce && `; more than ${streamsAtOnce} pods are read again every ${againMs / 1_000} s`}.
       </p>
-      <div ref={box} class={`log ${wrap.value ? "wrap" : ""}`} tabIndex={0} role="log" aria-label="Output" aria-live="off">
-        {shown.map((line, index) => (
-          <div key={index}>
+      {matched.length > shown.length && (
+        <div class="row title" role="group" aria-label="Which lines">
+          <button type="button" disabled={until <= shownLines} onClick={() => page(matched.length)}>
+            First
+          </button>
+          <button type="button" disabled={until <= shownLines} onClick={() => page(older.value + shownLines)}>
+            Earlier
+          </button>
+          <button type="button" disabled={older.value === 0} onClick={() => page(older.value - shownLines)}>
+            Later
+          </button>
+          <button type="button" disabled={older.value === 0} onClick={() => page(0)}>
+            Last
+          </button>
+          <span class="faint">
+            {until - shown.length + 1} to {until} of {matched.length} are shown.
+          </span>
+        </div>
+      )}
+      <div ref={box} class={`log ${wrap.value ? "wrap" : ""}`} tabIndex={0} role="log" aria-label="Output" aria-live="off" onScroll={scrolled}>
+        {shown.map((line) => (
+          <div key={line.n}>
             {stamps.value && (
               <time class="faint num" {...(line.at ? { dateTime: line.at, title: line.at } : {})}>
                 {line.at ? timeText(new Date(line.at), utc.value) : "no time"}{" "}

@@ -1,7 +1,7 @@
 // What became of a job, step by step with durations, and each of its attempts.
 import type { Event, Job } from "../../api/types";
 import { SmallTable } from "../../parts/sentence";
-import { Duration, Time } from "../../parts/time";
+import { Duration, Said, Time } from "../../parts/time";
 
 export interface Attempt {
   attempt: number;
@@ -70,7 +70,12 @@ export function Timeline(props: { job: Job; events: readonly Event[] }) {
         return (
           <li key={index}>
             <b>{step.name}</b> <Time at={step.at} />
-            {step.note && <span> {step.note}</span>}
+            {step.note && (
+              <span>
+                {" "}
+                <Said text={step.note} />
+              </span>
+            )}
             {(next || !ended) && (
               <span class="faint">
                 {" "}
@@ -106,13 +111,20 @@ export function Spans(props: { job: Job }) {
   );
 }
 
-export function Attempts(props: { attempts: readonly Attempt[] }) {
-  if (props.attempts.length === 0) return <p class="faint">No attempt has ended yet.</p>;
+// The accounting lists attempts that have ended; the one that has not is told by the job itself.
+function underWay(job: Job): Attempt[] {
+  if (job.endTime !== null || job.admitTime === null || (job.state !== "Admitted" && job.state !== "Running")) return [];
+  return [{ attempt: job.attempt, cluster: job.cluster, admitTime: job.admitTime, startTime: job.startTime, endTime: null, outcome: "under way", reason: "", message: "", exitCode: null, exitSignal: 0 }];
+}
+
+export function Attempts(props: { job: Job; attempts: readonly Attempt[] }) {
+  const attempts = [...props.attempts.filter((one) => one.endTime !== null), ...underWay(props.job)];
+  if (attempts.length === 0) return <p class="faint">No attempt has begun yet.</p>;
   return (
     <SmallTable
       label="Attempts"
       head={["Attempt", "Member", "Quota", "Started", "Ended", "Ran", "Outcome", "Why"]}
-      rows={props.attempts.map((one) => [
+      rows={attempts.map((one) => [
         one.attempt,
         one.cluster,
         <Time at={one.admitTime} />,

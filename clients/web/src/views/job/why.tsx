@@ -2,8 +2,9 @@
 import type { ComponentChildren } from "preact";
 import type { Explanation, JobMention } from "../../api/types";
 import { Link } from "../../app/router";
+import { readable } from "../../model/quantity";
 import { Facts, Sentence, SmallTable } from "../../parts/sentence";
-import { Duration, Time } from "../../parts/time";
+import { Duration, Said, Time } from "../../parts/time";
 
 function Mention(props: { job: JobMention }) {
   const { job } = props;
@@ -38,7 +39,8 @@ function startOf(why: Explanation): ComponentChildren {
       ) : (
         ""
       )}
-      {start.latest ? ` – ${start.text}` : start.text}
+      {start.latest ? " – " : ""}
+      <Said text={start.text} />
     </>
   );
 }
@@ -51,8 +53,9 @@ function WithoutIt(props: { why: Explanation }) {
 
 function Flavors(props: { why: Explanation }) {
   if (props.why.flavors.length === 0) return null;
-  // What is missing first, then what the job holds or would get.
-  const misses = (one: Explanation["flavors"][number]) => (one.missing && one.missing !== "0" ? 2 : one.chosen ? 1 : 0);
+  // What keeps it waiting first, then what the job holds or would get.
+  const misses = (one: Explanation["flavors"][number]) => (one.missing && one.missing !== "0" ? 3 : one.limit ? 2 : one.chosen ? 1 : 0);
+  const amount = (text: string, resource: string) => (text ? <span class="num" title={text}>{readable(text, resource)}</span> : "");
   const rows = [...props.why.flavors].sort((a, b) => misses(b) - misses(a));
   return (
     <>
@@ -65,11 +68,11 @@ function Flavors(props: { why: Explanation }) {
           one.podSet,
           one.chosen ? <b>{one.flavor} (chosen)</b> : one.flavor,
           one.resource || "all",
-          one.requested,
-          one.available,
-          one.missing && one.missing !== "0" ? <b class="wrong">{one.missing}</b> : one.missing,
-          one.used,
-          one.nominal,
+          amount(one.requested, one.resource),
+          amount(one.available, one.resource),
+          one.missing && one.missing !== "0" ? <b class="wrong">{amount(one.missing, one.resource)}</b> : amount(one.missing, one.resource),
+          amount(one.used, one.resource),
+          amount(one.nominal, one.resource),
           [one.message || one.reason, one.limit && `limit at ${one.limit}`].filter(Boolean).join("; "),
         ])}
       />
@@ -141,12 +144,14 @@ export function Why(props: { why: Explanation }) {
   const tone = tones[why.state];
   return (
     <section aria-label="Why">
-      <Sentence {...(tone ? { tone } : {})}>{why.summary.charAt(0).toUpperCase() + why.summary.slice(1)}</Sentence>
-      {why.message && why.message !== why.summary && <p>{why.message}</p>}
+      <Sentence {...(tone ? { tone } : {})}><Said text={why.summary.charAt(0).toUpperCase() + why.summary.slice(1)} /></Sentence>
+      {why.message && why.message !== why.summary && <p><Said text={why.message} /></p>}
       {why.facts.length > 0 && (
         <ul>
           {why.facts.map((one) => (
-            <li key={one}>{one}</li>
+            <li key={one}>
+              <Said text={one} />
+            </li>
           ))}
         </ul>
       )}
@@ -162,7 +167,9 @@ export function Why(props: { why: Explanation }) {
           <h2>What would help</h2>
           <ul>
             {why.wouldHelp.map((one) => (
-              <li key={one}>{one}</li>
+              <li key={one}>
+                <Said text={one} />
+              </li>
             ))}
           </ul>
         </>
@@ -181,7 +188,9 @@ export function Why(props: { why: Explanation }) {
           <summary>What the start is reckoned from</summary>
           <ul>
             {why.estimatedStart.assumptions.map((one) => (
-              <li key={one}>{one}</li>
+              <li key={one}>
+                <Said text={one} />
+              </li>
             ))}
           </ul>
           {why.estimatedStart.withoutLimit.length > 0 && (
