@@ -106,6 +106,10 @@ class States(unittest.TestCase):
                 self.assertRegex(said, rf"\*\*\* STEP {job}.0 ON \S+ CANCELLED AT \S+{' DUE TO JOB REQUEUE' if job == again else ''} \*\*\*")
                 self.assertNotIn("Node failure", said)
             self.command("scancel", again)
+        # One that the end of its script leaves behind has no agent any more that tells of it.
+        left = self.submit("-t5", body="srun sleep 300 & sleep 3; exit 0")
+        self.becomes(left, "COMPLETED")
+        self.assertEqual(self.command("sacct", "-nP", "-j", f"{left}.0", "-o", "State,ExitCode"), "CANCELLED|0:15")
 
     def test_node_fail(self):
         """What the member kept of the job is gone: the job's pods are lost."""
