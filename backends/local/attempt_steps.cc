@@ -15,17 +15,10 @@
 
 #include "backends/local/attempt.h"
 #include "schedd/base/limits_slurm_world.h"
+#include "schedd/model/step_end.h"
 #include "schedd/telemetry/log.h"
 
 namespace muster::local {
-namespace {
-
-// How a step ends that has not ended when its job does.
-StepState EndOfUnfinished(const Outcome& outcome) {
-  return outcome.reason == Reason::kDeadlineExceeded ? StepState::kTimeout : StepState::kCancelled;
-}
-
-}  // namespace
 
 // Makes ATTEMPT/steps, which belongs to the user of the script. False (trouble_) if it cannot be
 // made. What is in it is the user's.
@@ -126,7 +119,8 @@ void Attempt::EndSteps(WallTime ended) {
   std::vector<StepRecord> unfinished;
   std::map<std::int32_t, StepRecord> open = std::exchange(open_steps_, {});
   for (auto& [number, step] : open) {
-    step.state = EndOfUnfinished(state_.outcome);
+    step.state = kUnendedStepState;
+    step.exit_signal = kUnendedStepSignal;
     // The agent has stamped the step's begin by the host's clock.
     step.end_time = ended.Plus(CalendarAheadUs(*world_.options.clock));
     unfinished.push_back(std::move(step));

@@ -372,7 +372,7 @@ void Manager::OnCancelled(std::int32_t number) {
   Terminate(at->second.get(), "");
 }
 
-// The member signals the tasks itself; they get no second SIGTERM from here.
+// The member signals the tasks itself, but one that is just being started would be missed.
 void Manager::OnStopped() {
   std::vector<std::int32_t> launched;
   for (const auto& [number, step] : steps_) {
@@ -382,7 +382,7 @@ void Manager::OnStopped() {
     const auto at = steps_.find(number);
     if (at == steps_.end()) continue;
     at->second->cancelled = true;
-    if (!std::exchange(at->second->terminating, true)) TellCancelled(*at->second, "");
+    Terminate(at->second.get(), "");
   }
 }
 

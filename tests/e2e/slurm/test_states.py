@@ -3,6 +3,7 @@ import os
 import shutil
 import signal
 import subprocess
+import tempfile
 import unittest
 
 import slurm_site
@@ -87,6 +88,28 @@ class States(unittest.TestCase):
         self.becomes(job, "COMPLETING")
         # Accounting has no such state, and submitit takes one that it does not know for an end.
         self.assertEqual(self.accounted(job), "RUNNING")
+
+    def test_the_steps_of_a_stopped_job_are_cancelled(self):
+        """Also those over two nodes, whichever of them ends first; the job does not wait for its grace period."""
+        with tempfile.TemporaryDirectory(prefix="muster-states-", dir="/tmp") as place:
+            jobs = [self.submit(f"-N{nodes}", f"-n{nodes}", "-t5", "-o", f"{place}/%j", body="srun sleep 300") for nodes in (1, 2, 2)]
+            again = jobs[0]
+            for job in jobs:
+                self.muster.wait(lambda job=job: "RUNNING" in self.command("sacct", "-nP", "-j", f"{job}.0", "-o", "State"), what=f"step {job}.0 runs")
+            self.command("scontrol", "requeue", again)
+            self.command("scancel", *jobs[1:])
+            for job in jobs:
+                self.becomes(job, "PENDING" if job == again else "CANCELLED")
+                self.assertIn(f"{job}.0|CANCELLED|0:15", self.command("sacct", "-D", "-nP", "-j", job, "-o", "JobID,State,ExitCode"))
+                with open(f"{place}/{job}", encoding="utf-8") as file:
+                    said = file.read()
+                self.assertRegex(said, rf"\*\*\* STEP {job}.0 ON \S+ CANCELLED AT \S+{' DUE TO JOB REQUEUE' if job == again else ''} \*\*\*")
+                self.assertNotIn("Node failure", said)
+            self.command("scancel", again)
+        # One that the end of its script leaves behind has no agent any more that tells of it.
+        left = self.submit("-t5", body="srun sleep 300 & sleep 3; exit 0")
+        self.becomes(left, "COMPLETED")
+        self.assertEqual(self.command("sacct", "-nP", "-j", f"{left}.0", "-o", "State,ExitCode"), "CANCELLED|0:15")
 
     def test_node_fail(self):
         """What the member kept of the job is gone: the job's pods are lost."""
