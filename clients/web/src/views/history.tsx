@@ -37,12 +37,11 @@ function Curves(props: { rows: readonly Accounted[]; resource: string; window: W
     const steps = [...times, window.to / 1_000];
     const held = [...use, use[use.length - 1] ?? 0];
     return {
-      times,
       steps,
       use,
       waits: [
-        { label: "p50", values: waits.p50, color: 1 as const },
-        { label: "p95", values: waits.p95, color: 2 as const, dashed: true },
+        { label: "p50", values: [...waits.p50, null], color: 1 as const },
+        { label: "p95", values: [...waits.p95, null], color: 2 as const, dashed: true },
       ],
       used: [
         { label: "used", values: held, color: 1 as const },
@@ -76,7 +75,7 @@ function Curves(props: { rows: readonly Accounted[]; resource: string; window: W
         {quota > 0 ? ` of ${amountText(quota, resource)} (${percentText(whole, quota)})` : ""}.
       </Sentence>
       {props.cut && <p class="note">There are more than {rowsAtMost} jobs in this time; these are the first of them. Choose a shorter time, a user or a queue to see all.</p>}
-      <Chart label="Wait from submission to start" times={made.times} curves={made.waits} text={seconds} />
+      <Chart label="Wait from submission to start" times={made.steps} curves={made.waits} text={seconds} />
       <Chart label={`${resource} used against quota`} times={made.steps} curves={made.used} text={(value) => amountText(value, resource)} steps />
       <h2>By queue</h2>
       {table("Queue", made.queues, (one) => (one === "" ? "/queues" : `/queues/${encodeURIComponent(one)}`))}
