@@ -90,4 +90,5 @@ class JobModel:
         # It is made on the record that was read, and refused if that has changed meanwhile.
         if operation.outcome == CONFLICT:
             return [state]
-        return self._change(state, operation, {HELD, PENDING, *BEGUN}, lambda phase, comment: (phase, operation.detail["comment"]))
+        # A job that is being stopped cannot be changed any more.
+        return self._change(state, operation, {HELD, PENDING, ACTIVE, MARKED}, lambda phase, comment: (phase, operation.detail["comment"]))
