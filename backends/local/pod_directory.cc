@@ -204,16 +204,18 @@ Result<PodOnDisk> ReadPodDirectory(const std::string& dir, std::int64_t* sequenc
 Status ReadPodStatus(const std::string& dir, PodOnDisk* known) {
   const Result<std::string> text = ReadWholeFile(dir + "/status.json");
   if (!text.ok() && text.error().code == Code::kUnavailable) return text.error();
-  // Somebody has taken it away: what was read before still holds, and nothing is started again.
-  if (!text.ok() && known->has_status) return Done{};
+  const json::object status = text.ok() ? ObjectIn(*text) : json::object();
+  // Somebody has taken it away or spoilt it: what was read before still holds, and nothing is
+  // started again.
+  if (status.empty() && known->has_status) return Done{};
   PodOnDisk pod;
   PodRecord& record = pod.record;
   record.identity = known->record.identity;
   record.created = known->record.created;
   record.stopping = PathExists(dir + "/stop");
-  const json::object status = text.ok() ? ObjectIn(*text) : json::object();
+  // Also one that is spoilt was written by a supervisor, whose containers may have run.
+  pod.has_status = text.ok();
   if (!status.empty()) {
-    pod.has_status = true;
     record.phase = PhaseOf(Text(status, "phase"));
     record.started = {Integer(status, "startedUs", 0)};
     record.ended = {Integer(status, "endedUs", 0)};

@@ -218,7 +218,10 @@ class Gates(unittest.TestCase):
             self.echo.heard.clear()
             client = self.connect()
             self.gate.set(CutAnswer(b"COMMIT", where))
-            self.assertEqual(self.ask(client, b"COMMIT"), b"", where)
+            answer = self.ask(client, b"COMMIT")
+            if answer and where == "behind":  # the answer may be faster than the cut
+                answer = self.ask(client, b"")
+            self.assertEqual(answer, b"", where)
             time.sleep(0.1)
             self.assertEqual(self.echo.heard, heard, where)
 

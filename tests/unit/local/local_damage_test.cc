@@ -141,6 +141,18 @@ TEST_F(LocalDamage, APodWhoseRecordIsSpoilt_IsEndedAndItsAttemptIsLost) {
   EXPECT_EQ(Runs(), 1);
 }
 
+TEST_F(LocalDamage, APodWhoseStatusIsSpoilt_IsNotStartedAgain) {
+  const DispatchKey key = Run();
+  const pid_t supervisor = Supervisor(key);
+  backend_->Stop();
+  ::kill(supervisor, SIGKILL);
+  AwaitEndOf(supervisor);
+  std::ofstream(PodDir(key) + "/status.json").close();
+  Restart();
+  EXPECT_EQ(sink_.AwaitEnd(key).phase, RemotePhase::kFailed);
+  EXPECT_EQ(Runs(), 1);
+}
+
 TEST_F(LocalDamage, AnAttemptWhoseRecordIsSpoilt_IsGoneWithItsPods) {
   const DispatchKey key = Run();
   const pid_t supervisor = Supervisor(key);
