@@ -46,6 +46,9 @@ const views = [
   () => [{ path: () => `/v1/jobs?user=root&since=${day()}&sort=-id&limit=2000&fields=id,name,displayName,namespace,queue,state,reason,message,submitTime,admitTime,startTime,endTime`, gap: 4_000 }],
 ];
 
+// What an event takes of a stream, about: clients that parse nothing count by it.
+const eventBytes = 250;
+
 class Page {
   constructor(number, asked) {
     this.agent = new http.Agent({ keepAlive: true, maxSockets: 5 });
@@ -54,25 +57,30 @@ class Page {
     this.parts = views[number % views.length](number).map((one) => ({ ...one, pace: new Pace(), timer: null, busy: false, wanted: false }));
   }
   start() {
-    if (without === "requests") this.parts = [];
+    if (without === "requests" || without === "readers") this.parts = [];
     for (const one of this.parts) void this.read(one);
     this.stream = http.get({ host: address.hostname, port: address.port, path: "/v1/events" }, (answer) => {
       let rest = "";
       answer.on("data", (piece) => {
+        if (without === "parsing" || without === "readers") return this.changed(Math.ceil(piece.length / eventBytes), []);
         const lines = (rest + piece).split("\n");
         rest = lines.pop();
         const events = lines.filter((line) => line.startsWith("data: ")).map((line) => JSON.parse(line.slice(6)));
         this.asked.events += events.length;
         if (events.length === 0) return;
-        for (const one of this.parts) {
-          const own = one.on ? events.filter(one.on).length : events.length;
-          if (own > 0) this.soon(one, one.gap, own);
-          else if (one.others) this.soon(one, one.others, 0);
-        }
+        this.changed(events.length, events);
       });
       answer.on("error", () => undefined);
     });
     this.stream.on("error", () => undefined);
+  }
+  /** So many events came; `events`: those that may be of its own job. */
+  changed(count, events) {
+    for (const one of this.parts) {
+      const own = one.on ? events.filter(one.on).length : count;
+      if (own > 0) this.soon(one, one.gap, own);
+      else if (one.others) this.soon(one, one.others, 0);
+    }
   }
   soon(one, gap, events) {
     if (!this.open) return;

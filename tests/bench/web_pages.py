@@ -140,7 +140,7 @@ def open_pages(server, options):
         with_pages = number % 2 == 1
         if with_pages:
             pages.ask(do="open")
-            if options.without != "tabs":
+            if options.without not in ("tabs", "parsing", "readers"):
                 tabs.ask(do="open", paths=["/ui/jobs", "/ui/queues/team"])
             time.sleep(3)
         # What starting a process and the first requests cost is not in the stretch.
@@ -198,7 +198,8 @@ def main():
     for name, value in (("jobs", 100_000), ("pages", 50), ("rate", 200), ("seconds", 10), ("rounds", 9), ("runs", 5), ("memory", 360)):
         words.add_argument(f"--{name}", type=int, default=value)
     words.add_argument("--only", choices=["first", "pages", "memory"])
-    words.add_argument("--without", choices=["tabs", "requests"], default="", help="pages: no tabs, or clients that only follow events, to find what costs")
+    words.add_argument("--without", choices=["tabs", "requests", "parsing", "readers"], default="",
+                       help="pages: no tabs; clients that only follow events; no tabs, and clients that ask and follow and parse nothing of it; the same, and they only follow: to find what costs")
     words.add_argument("--ended", action="store_true", help="the jobs have ended instead of waiting")
     options = words.parse_args()
     os.environ["WITHOUT"] = options.without
