@@ -148,12 +148,24 @@ Result<api::JobPage> AccountedJobs(ApiContext& api, const Caller& who, const Que
                               static_cast<std::size_t>(*limit));
 }
 
+// What is kept for a table is dropped some time after the last person has looked at it.
+void ForgetTablesLater(ApiContext& api) {
+  if (api.tables_watched.exchange(true)) return;
+  api.workers->After(limits::kTableKeptMs, [&api] {
+    api.workers->PostTable([&api] {
+      api.tables_watched = false;
+      if (api.tables.ForgetOld()) ForgetTablesLater(api);
+    });
+  });
+}
+
 Response TablePiece(ApiContext& api, const Caller& who, const Request& request,
                     api::JobTableAsk ask, api::JobMembers members) {
   const QueryReader query(request);
   if (request.Query("page_token") != nullptr) {
-    return ErrorResponse(request, InvalidField("page_token", "goes with no search, sort or "
-                                                             "offset: offset finds the next piece"));
+    return ErrorResponse(request, InvalidField("page_token",
+                                               "goes with no search, sort or "
+                                               "offset: offset finds the next piece"));
   }
   ask.text = query.Text("search");
   std::string sort = query.Text("sort");
@@ -168,7 +180,8 @@ Response TablePiece(ApiContext& api, const Caller& who, const Request& request,
   const auto offset = query.Number("offset", 0, 0, limits::kPageItemsMax);
   if (!offset.ok()) return ErrorResponse(request, offset.error());
   ask.offset = static_cast<std::size_t>(*offset);
-  Result<api::JobTable> table = api::TableOfJobs(api.service, who, ask);
+  ForgetTablesLater(api);
+  Result<api::JobTable> table = api.tables.Piece(who, ask);
   if (!table.ok()) return ErrorResponse(request, table.error());
   return PageResponse({std::move(table->items), ""}, members, table->total);
 }
@@ -193,7 +206,8 @@ Response CountJobs(ApiContext& api, const Caller& who, Request& request) {
     return ErrorResponse(request,
                          InvalidField("by", "\"" + by + "\" is nothing that jobs are counted by"));
   }
-  const auto counts = api::CountJobsBy(api.service, who, *filter, query.Text("search"), *column);
+  ForgetTablesLater(api);
+  const auto counts = api.tables.CountBy(who, *filter, query.Text("search"), *column);
   if (!counts.ok()) return ErrorResponse(request, counts.error());
   std::size_t total = 0;
   json::array groups;
@@ -227,8 +241,9 @@ Response ListJobs(ApiContext& api, const Caller& who, Request& request) {
   if (!members.ok()) return ErrorResponse(request, members.error());
   const auto limit = query.Number("limit", limits::kPageItems, 1, limits::kPageItemsMax);
   if (!limit.ok()) return ErrorResponse(request, limit.error());
-  if (IsTable(request)) return TablePiece(api, who, request, {*filter, {}, {}, {}, {},
-                                          static_cast<std::size_t>(*limit)}, *members);
+  if (IsTable(request))
+    return TablePiece(api, who, request,
+                      {*filter, {}, {}, {}, {}, static_cast<std::size_t>(*limit)}, *members);
   Result<api::JobPage> page = api.service.ListJobs(who, *filter, query.Text("page_token"),
                                                    static_cast<std::size_t>(*limit));
   return page.ok() ? PageResponse(std::move(*page), *members)
@@ -279,9 +294,8 @@ Response JobMemberEvents(ApiContext& api, const Caller& who, Request& request) {
 
 Response Accounting(ApiContext& api, const Caller& who, Request& request) {
   const QueryReader query(request);
-  const Status known = query.Only(
-      {"ids", "since", "namespace", "queue", "state", "user", "kind", "array", "limit",
-       "page_token"});
+  const Status known = query.Only({"ids", "since", "namespace", "queue", "state", "user", "kind",
+                                   "array", "limit", "page_token"});
   if (!known.ok()) return ErrorResponse(request, known.error());
   const Result<api::JobPage> page = AccountedJobs(api, who, query);
   if (!page.ok()) return ErrorResponse(request, page.error());

@@ -1,6 +1,8 @@
-// Each reading asks for the jobs that ended since the last one, and a little before, because a
-// commit may be late. One that is later still is in memory by then, and the list is read as a whole
-// before it leaves memory. A job that ran again is in memory too, and what is in memory goes first.
+// The list is read as a whole at first and every few minutes. A job that ends meanwhile is in
+// memory for a while, so its end is asked for only when a job has left memory since
+// (WorldView::retired_seq): then the jobs that ended since the last reading are read, and a little
+// before, because a commit may be late. One that is later still comes with the next whole reading.
+// A job that ran again is in memory, and what is in memory goes first.
 #include "api/service/ended_jobs.h"
 
 #include <algorithm>
@@ -26,7 +28,7 @@ EndedJobs::List Merged(const EndedJobs::List& earlier, EndedJobs::List later) {
   return all;
 }
 
-// True while what was read at `then` may be used.
+// True while what was found at `then` may be taken for granted.
 bool Fresh(WallTime then, WallTime now) {
   return then <= now && now < then.Plus(MillisToMicros(limits::kEndedJobsReadMs));
 }
@@ -73,14 +75,17 @@ Status EndedJobs::AddNew() {
 }
 
 // Whoever comes meanwhile needs the same rows, and waits for them.
-Result<std::shared_ptr<const EndedJobs::List>> EndedJobs::Since(WallTime since, WallTime now) {
+Result<std::shared_ptr<const EndedJobs::List>> EndedJobs::Since(WallTime since,
+                                                                const WorldView& view) {
   const MutexLock lock(mutex_);
-  if (list_ != nullptr && since_ <= since && Fresh(read_, now)) {
+  if (list_ != nullptr && since_ <= since && Fresh(read_, view.as_of)) {
+    if (view.retired_seq <= read_seq_) return list_;
     const Status added = AddNew();
     if (!added.ok()) return added.error();
+    read_seq_ = view.last_seq;
     if (list_ != nullptr) return list_;
   }
-  if (too_many_since_ && since <= *too_many_since_ && Fresh(too_many_at_, now))
+  if (too_many_since_ && since <= *too_many_since_ && Fresh(too_many_at_, view.as_of))
     return std::shared_ptr<const List>();
   list_ = nullptr;
   newest_ = since;
@@ -88,13 +93,20 @@ Result<std::shared_ptr<const EndedJobs::List>> EndedJobs::Since(WallTime since, 
   if (!all.ok()) return all.error();
   if (*all == nullptr) {
     too_many_since_ = since;
-    too_many_at_ = now;
+    too_many_at_ = view.as_of;
     return std::shared_ptr<const List>();
   }
   list_ = *all;
   since_ = since;
-  read_ = now;
+  read_ = view.as_of;
+  // The view was made before the list was read.
+  read_seq_ = view.last_seq;
   return list_;
+}
+
+void EndedJobs::Forget() {
+  const MutexLock lock(mutex_);
+  list_ = nullptr;
 }
 
 }  // namespace muster::api

@@ -14,6 +14,7 @@
 #include "schedd/base/time.h"
 #include "schedd/model/job.h"
 #include "schedd/store/store.h"
+#include "schedd/world/world_view.h"
 
 namespace muster::api {
 
@@ -28,9 +29,11 @@ class EndedJobs {
   explicit EndedJobs(ReadJobs read) : read_jobs_(std::move(read)) {}
 
   /// The jobs that ended at `since` or later (unset: all), and maybe some that ended before. With
-  /// the jobs in memory of a view that is taken afterwards they are complete. Null if they are more
-  /// than are kept. `now` is the time of a view. Blocks on the store; errors are the store's.
-  Result<std::shared_ptr<const List>> Since(WallTime since, WallTime now);
+  /// the jobs of the view they are complete. Null if they are more than are kept. Blocks on the
+  /// store; errors are the store's.
+  Result<std::shared_ptr<const List>> Since(WallTime since, const WorldView& view);
+  /// Drops what is kept; the next question reads it again.
+  void Forget();
 
  private:
   /// Null if they are more than are kept.
@@ -43,6 +46,8 @@ class EndedJobs {
   // What the list has, when all of it was read, and the latest end in it.
   WallTime since_ MUSTER_GUARDED_BY(mutex_), read_ MUSTER_GUARDED_BY(mutex_);
   WallTime newest_ MUSTER_GUARDED_BY(mutex_);
+  // The ends up to this event are in it.
+  std::int64_t read_seq_ MUSTER_GUARDED_BY(mutex_) = 0;
   // What was too much, and when.
   std::optional<WallTime> too_many_since_ MUSTER_GUARDED_BY(mutex_);
   WallTime too_many_at_ MUSTER_GUARDED_BY(mutex_);

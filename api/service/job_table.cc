@@ -1,94 +1,23 @@
-// A table is read as one list by number (SelectJobs), so that rights and filters are those of every
-// list; then it is searched, ordered and cut. Only the piece that is asked for is sorted.
+// Rights and filters are those of every list. Of a table that is not kept only the piece that is
+// asked for is sorted.
 #include "api/service/job_table.h"
 
 #include <algorithm>
-#include <array>
+#include <memory>
+#include <optional>
 #include <utility>
+
+#include "schedd/base/limits.h"
 
 namespace muster::api {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, JobColumn>, 14> kColumns = {{
-    {"id", JobColumn::kId},
-    {"name", JobColumn::kName},
-    {"namespace", JobColumn::kNamespace},
-    {"user", JobColumn::kUser},
-    {"queue", JobColumn::kQueue},
-    {"clusterQueue", JobColumn::kClusterQueue},
-    {"kind", JobColumn::kKind},
-    {"state", JobColumn::kState},
-    {"reason", JobColumn::kReason},
-    {"cluster", JobColumn::kCluster},
-    {"priority", JobColumn::kPriority},
-    {"submitTime", JobColumn::kSubmitTime},
-    {"startTime", JobColumn::kStartTime},
-    {"endTime", JobColumn::kEndTime},
-}};
-
-// The text of a column that has one; "" for numbers and times.
-std::string_view TextOf(const JobRecord& job, JobColumn column) {
-  switch (column) {
-    case JobColumn::kName:
-      return job.display_name.empty() ? job.name : job.display_name;
-    case JobColumn::kNamespace:
-      return job.ns;
-    case JobColumn::kUser:
-      return job.user;
-    case JobColumn::kQueue:
-      return job.local_queue;
-    case JobColumn::kClusterQueue:
-      return job.cluster_queue;
-    case JobColumn::kKind:
-      return ShapeKindName(job.shape);
-    case JobColumn::kState:
-      return JobStateName(job.state);
-    case JobColumn::kReason:
-      return ReasonName(job.reason);
-    case JobColumn::kCluster:
-      return job.cluster;
-    default:
-      return {};
-  }
-}
-
-// The number of a column that has one, or its time; states are in the order of a job's life.
-std::int64_t NumberOf(const JobRecord& job, JobColumn column) {
-  switch (column) {
-    case JobColumn::kPriority:
-      return job.priority;
-    case JobColumn::kSubmitTime:
-      return job.submit_time.us;
-    case JobColumn::kStartTime:
-      return job.start_time.us;
-    case JobColumn::kEndTime:
-      return job.end_time.us;
-    case JobColumn::kState:
-      return static_cast<std::int64_t>(job.state);
-    default:
-      return 0;
-  }
-}
-
-bool HasNumber(JobColumn column) {
-  return column == JobColumn::kPriority || column == JobColumn::kState ||
-         column == JobColumn::kSubmitTime || column == JobColumn::kStartTime ||
-         column == JobColumn::kEndTime;
-}
-
-char Lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
-bool Contains(std::string_view text, std::string_view part) {
-  return std::search(text.begin(), text.end(), part.begin(), part.end(),
-                     [](char a, char b) { return Lower(a) == Lower(b); }) != text.end();
-}
-
 // The jobs from `first` to `last` in the order of a column. What is compared is taken out of the
 // records once, because each look at a record of many is a look into far memory.
 template <class Value>
-std::vector<JobPtr> Piece(const std::vector<const JobPtr*>& jobs,
-                          Value (*value_of)(const JobRecord&, JobColumn), const JobTableAsk& ask,
-                          std::size_t first, std::size_t last) {
+std::vector<JobPtr> SortedPiece(const std::vector<const JobPtr*>& jobs,
+                                Value (*value_of)(const JobRecord&, JobColumn),
+                                const JobTableAsk& ask, std::size_t first, std::size_t last) {
   // `jobs` is by number, so places break ties as numbers do.
   std::vector<std::pair<Value, std::size_t>> places;
   places.reserve(jobs.size());
@@ -103,76 +32,109 @@ std::vector<JobPtr> Piece(const std::vector<const JobPtr*>& jobs,
   return piece;
 }
 
-// All jobs that match, by number.
-Result<JobSelection> MatchingJobs(const SchedulerService& service, const auth::Principal& who,
-                                  const JobFilter& filter, const std::string& text) {
-  Result<JobSelection> all = service.SelectJobs(who, filter);
-  if (all.ok() && !text.empty())
-    std::erase_if(all->jobs, [&](const JobPtr* job) { return !MatchesText(**job, text); });
-  return all;
+// The places of a piece in a table of `total` jobs.
+std::pair<std::size_t, std::size_t> PlacesOf(const JobTableAsk& ask, std::size_t total) {
+  const std::size_t first = std::min(ask.offset, total);
+  return {first, first + std::min(ask.limit, total - first)};
 }
 
-}  // namespace
-
-std::optional<JobColumn> JobColumnOf(std::string_view name) {
-  for (const auto& [text, column] : kColumns) {
-    if (text == name) return column;
-  }
-  return std::nullopt;
+JobTable PieceOfKept(const KeptTable& kept, const JobTableAsk& ask) {
+  JobTable table;
+  table.total = kept.size();
+  const auto [first, last] = PlacesOf(ask, table.total);
+  for (std::size_t i = first; i < last; ++i)
+    table.items.push_back(kept.At(ask.descending ? table.total - 1 - i : i));
+  return table;
 }
 
-bool CanCountBy(JobColumn column) {
-  return column == JobColumn::kState || (column != JobColumn::kId && !HasNumber(column));
-}
-
-bool MatchesText(const JobRecord& job, std::string_view text) {
-  if (Contains(job.name, text) || Contains(job.display_name, text)) return true;
-  if (text == std::to_string(job.id.value)) return true;
-  if (job.batch != nullptr && job.batch->array_job_id.value != 0) {
-    const std::string array = std::to_string(job.batch->array_job_id.value);
-    if (text == array || text == array + "_" + std::to_string(job.batch->array_task_id))
-      return true;
-  }
-  constexpr std::size_t kUidStart = 8;
-  if (text.size() >= kUidStart && job.uid.ToString().starts_with(text)) return true;
-  // Pods and hosts begin with the name of their job.
-  return text.size() > job.name.size() && text.starts_with(job.name) &&
-         text[job.name.size()] == '-';
-}
-
-Result<JobTable> TableOfJobs(const SchedulerService& service, const auth::Principal& who,
-                             const JobTableAsk& ask) {
-  const Result<JobSelection> found = MatchingJobs(service, who, ask.filter, ask.text);
-  if (!found.ok()) return found.error();
-  const std::vector<const JobPtr*>& jobs = found->jobs;
+JobTable PieceOfJobs(const std::vector<const JobPtr*>& jobs, const JobTableAsk& ask) {
   JobTable table;
   table.total = jobs.size();
-  const std::size_t first = std::min(ask.offset, table.total);
-  const std::size_t last = first + std::min(ask.limit, table.total - first);
+  const auto [first, last] = PlacesOf(ask, table.total);
   if (ask.order == JobColumn::kId) {
-    const auto at = [&](std::size_t i) { return ask.descending ? table.total - 1 - i : i; };
-    for (std::size_t i = first; i < last; ++i) table.items.push_back(*jobs[at(i)]);
+    for (std::size_t i = first; i < last; ++i)
+      table.items.push_back(*jobs[ask.descending ? table.total - 1 - i : i]);
   } else if (HasNumber(ask.order)) {
-    table.items = Piece<std::int64_t>(jobs, NumberOf, ask, first, last);
+    table.items = SortedPiece<std::int64_t>(jobs, NumberOf, ask, first, last);
   } else {
-    table.items = Piece<std::string_view>(jobs, TextOf, ask, first, last);
+    table.items = SortedPiece<std::string_view>(jobs, TextOf, ask, first, last);
   }
   return table;
 }
 
-Result<std::map<std::string, JobCount>> CountJobsBy(const SchedulerService& service,
-                                                    const auth::Principal& who,
-                                                    const JobFilter& filter,
-                                                    const std::string& text, JobColumn column) {
-  const Result<JobSelection> found = MatchingJobs(service, who, filter, text);
-  if (!found.ok()) return found.error();
-  std::map<std::string, JobCount> counts;
-  for (const JobPtr* job : found->jobs) {
-    JobCount& one = counts[std::string(TextOf(**job, column))];
-    ++one.count;
-    ++one.states[(*job)->state];
+const Error kTooMany = InvalidArgument("more than " + std::to_string(limits::kPageItemsMax) +
+                                       " jobs match: name a state, a namespace or a later `since`");
+
+}  // namespace
+
+JobTables::JobTables(const SchedulerService& service)
+    : service_(service), sources_([&store = service.store()](const JobQuery& query) {
+        return store.ReadJobs(query);
+      }) {}
+
+Status JobTables::Read(const auth::Principal& who, TableKey key,
+                       const std::function<void(const KeptTable&)>& of_kept,
+                       const std::function<void(const std::vector<const JobPtr*>&)>& of_jobs) {
+  const Result<WorldViewPtr> ready = service_.ReadyView();
+  if (!ready.ok()) return ready.error();
+  Result<VisibilityPtr> seen =
+      VisibleJobs(service_.authorizer(), who, *(*ready)->config, key.filter);
+  if (!seen.ok()) return seen.error();
+  key.seen = std::move(*seen);
+  Result<std::optional<JobSource>> source = sources_.Of(key.filter, **ready);
+  if (!source.ok()) return source.error();
+  if (*source) {
+    bool too_many = false;
+    const auto read = [&](const KeptTable& table) {
+      too_many = table.size() > limits::kPageItemsMax;
+      if (!too_many) of_kept(table);
+    };
+    if (kept_.Read(key, **source, (*ready)->as_of, read)) {
+      if (too_many) return kTooMany;
+      return Done{};
+    }
+  } else {
+    Result<JobPage> page = service_.ListJobs(who, key.filter, "", limits::kPageItemsMax);
+    if (!page.ok()) return page.error();
+    if (!page->next_page_token.empty()) return kTooMany;
+    source->emplace().ended = std::make_shared<const EndedJobs::List>(std::move(page->items));
   }
+  std::vector<const JobPtr*> jobs;
+  (*source)->ForEach([&](const JobPtr& job) {
+    if (key.Takes(*job)) jobs.push_back(&job);
+  });
+  if (jobs.size() > limits::kPageItemsMax) return kTooMany;
+  of_jobs(jobs);
+  return Done{};
+}
+
+Result<JobTable> JobTables::Piece(const auth::Principal& who, const JobTableAsk& ask) {
+  JobTable table;
+  const Status read = Read(
+      who, {ask.filter, nullptr, ask.text, ask.order, false},
+      [&](const KeptTable& kept) { table = PieceOfKept(kept, ask); },
+      [&](const std::vector<const JobPtr*>& jobs) { table = PieceOfJobs(jobs, ask); });
+  if (!read.ok()) return read.error();
+  return table;
+}
+
+Result<JobCounts> JobTables::CountBy(const auth::Principal& who, const JobFilter& filter,
+                                     const std::string& text, JobColumn column) {
+  JobCounts counts;
+  const Status read = Read(
+      who, {filter, nullptr, text, column, true},
+      [&](const KeptTable& kept) { counts = kept.counts(); },
+      [&](const std::vector<const JobPtr*>& jobs) {
+    for (const JobPtr* job : jobs) CountJob(**job, column, 1, &counts);
+      });
+  if (!read.ok()) return read.error();
   return counts;
+}
+
+bool JobTables::ForgetOld() {
+  if (kept_.ForgetOld(service_.View()->as_of)) return true;
+  sources_.Forget();
+  return false;
 }
 
 }  // namespace muster::api

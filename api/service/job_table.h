@@ -1,46 +1,19 @@
 // Lists of jobs in another order than that of their numbers, searched and counted, for people who
-// look at a table. All jobs that match are looked at, at most limits::kPageItemsMax of them.
-//
-// Thread-safe, as SchedulerService is.
+// look at a table. A table that is asked for again soon is kept up to date (kept_tables.h), so that
+// an open page costs what changes; the first time all jobs are looked at, at most
+// limits::kPageItemsMax of them.
 #pragma once
 
 #include <cstddef>
-#include <map>
-#include <optional>
+#include <functional>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "api/service/list_jobs.h"
+#include "api/service/job_source.h"
+#include "api/service/kept_tables.h"
 #include "api/service/scheduler_service.h"
 
 namespace muster::api {
-
-/// What a table can be ordered by and counted by.
-enum class JobColumn : std::uint8_t {
-  kId,
-  kName,
-  kNamespace,
-  kUser,
-  kQueue,
-  kClusterQueue,
-  kKind,
-  kState,
-  kReason,
-  kCluster,
-  kPriority,
-  kSubmitTime,
-  kStartTime,
-  kEndTime,
-};
-/// The column of a member of the job view: "submitTime"; nullopt for others.
-std::optional<JobColumn> JobColumnOf(std::string_view name);
-/// Columns whose values are few enough to count jobs by them: all but id, priority and times.
-bool CanCountBy(JobColumn column);
-
-/// True if the text is in the job's name, or names the job: its number, the number of its array, a
-/// task of it ("7_3"), the beginning of its uid (8 characters or more), one of its pods or hosts.
-bool MatchesText(const JobRecord& job, std::string_view text);
 
 struct JobTableAsk {
   JobFilter filter;
@@ -53,19 +26,31 @@ struct JobTable {
   std::vector<JobPtr> items;
   std::size_t total = 0;  // of all that match
 };
-/// One piece of the table. Equal values are in the order of numbers. Errors: those of ListJobs;
-/// kInvalidArgument if more than limits::kPageItemsMax jobs match the filter.
-Result<JobTable> TableOfJobs(const SchedulerService& service, const auth::Principal& who,
-                             const JobTableAsk& ask);
 
-struct JobCount {
-  std::size_t count = 0;
-  std::map<JobState, std::size_t> states;
+/// Thread-safe.
+class JobTables {
+ public:
+  /// `service` must outlive it.
+  explicit JobTables(const SchedulerService& service);
+
+  /// One piece of a table. Equal values are in the order of numbers. Blocking. Errors: those of
+  /// SchedulerService::ListJobs; kInvalidArgument if more than limits::kPageItemsMax jobs match.
+  Result<JobTable> Piece(const auth::Principal& who, const JobTableAsk& ask);
+  /// How many jobs of each value of the column match. Blocking. Errors: as Piece.
+  Result<JobCounts> CountBy(const auth::Principal& who, const JobFilter& filter,
+                            const std::string& text, JobColumn column);
+  /// Drops what was kept for tables that nobody looks at any more. False if nothing is left.
+  bool ForgetOld();
+
+ private:
+  /// Calls `of_kept` with the kept table or, the first time, `of_jobs` with its jobs by number.
+  Status Read(const auth::Principal& who, TableKey key,
+              const std::function<void(const KeptTable&)>& of_kept,
+              const std::function<void(const std::vector<const JobPtr*>&)>& of_jobs);
+
+  const SchedulerService& service_;
+  JobSources sources_;
+  KeptTables kept_;
 };
-/// How many jobs of each value of the column match. Errors: as TableOfJobs.
-Result<std::map<std::string, JobCount>> CountJobsBy(const SchedulerService& service,
-                                                    const auth::Principal& who,
-                                                    const JobFilter& filter,
-                                                    const std::string& text, JobColumn column);
 
 }  // namespace muster::api

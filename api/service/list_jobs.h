@@ -31,6 +31,8 @@ struct JobFilter {
   ListRule rule = ListRule::kFiltered;
   // With kWhole: the list is one of Kueue's Workloads, which every job has; else `shape` is set.
   bool as_workloads = false;
+
+  bool operator==(const JobFilter&) const = default;
 };
 
 struct JobPage {

@@ -20,7 +20,6 @@
 #include "api/service/job_explanation.h"
 #include "api/service/list_jobs.h"
 #include "api/service/pod_set_cache.h"
-#include "api/service/select_jobs.h"
 #include "api/service/service_parts.h"
 #include "api/service/service_types.h"
 #include "backends/backend.h"
@@ -55,6 +54,9 @@ class SchedulerService : public ServiceParts {
   void Apply(const auth::Principal& who, std::string ns, std::vector<json::value> documents,
              bool dry_run, Callback<std::vector<DocumentOutcome>> done);
 
+  /// The current view if the daemon is ready, or else its copy of the database if it has one, else
+  /// kUnavailable with the reasons. Changes are refused before (Ready), and by the engine.
+  Result<WorldViewPtr> ReadyView() const;
   /// `id` is a number, a uid, or "NAMESPACE/NAME" for any shape. A job that the caller may not see
   /// is answered as one that does not exist, here and in all use cases that take an id (rule U21).
   Result<JobPtr> GetJob(const auth::Principal& who, const std::string& id) const;
@@ -66,9 +68,6 @@ class SchedulerService : public ServiceParts {
                                   const std::string& workload, PathAsk ask = {}) const;
   Result<JobPage> ListJobs(const auth::Principal& who, const JobFilter& filter,
                            const std::string& page_token, std::size_t limit) const;
-  /// All jobs that pass, for tables. Blocking. Errors: those of ListJobs; kInvalidArgument if they
-  /// are more than limits::kPageItemsMax.
-  Result<JobSelection> SelectJobs(const auth::Principal& who, const JobFilter& filter) const;
   /// kPermissionDenied besides for what only operators may (rule B33): suspend, resume, and a hold
   /// that only they release.
   void ChangeJob(const auth::Principal& who, const std::string& id, JobVerb verb,
@@ -219,9 +218,6 @@ class SchedulerService : public ServiceParts {
   Status Readable() const;
 
  private:
-  /// The current view if the daemon is ready, or else its copy of the database if it has one, else
-  /// kUnavailable with the reasons. Changes are refused before (Ready), and by the engine.
-  Result<WorldViewPtr> ReadyView() const;
   /// True if the view is that of a leader whose lease goes on.
   bool IsCurrent(const WorldView& view) const;
   Error NotReady(const WorldView& view) const;

@@ -8,7 +8,6 @@
 
 #include "api/auth/audit_sink.h"
 #include "api/auth/rate_limiter.h"
-#include "api/service/ended_jobs.h"
 #include "api/service/pod_set_cache.h"
 #include "backends/backend.h"
 #include "backends/member_probe.h"
@@ -31,8 +30,7 @@ class ServiceParts {
         store_(store),
         random_(random),
         authorizer_(authorizer),
-        backends_(std::move(backends)),
-        ended_jobs_([&store](const JobQuery& query) { return store.ReadJobs(query); }) {}
+        backends_(std::move(backends)) {}
 
   /// Before the first request: the servers note requests that fail there.
   void SetAudit(auth::AuditSink* sink) { audit_ = sink; }
@@ -58,7 +56,6 @@ class ServiceParts {
   const auth::Authorizer& authorizer_;
   BackendLookup backends_;
   PodSetCache pod_sets_;
-  mutable EndedJobs ended_jobs_;
   auth::AuditSink* audit_ = &auth::NoAuditSink();
   auth::RateLimiter* limiter_ = nullptr;
   MemberProbe* probe_ = nullptr;

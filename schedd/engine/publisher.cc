@@ -48,6 +48,7 @@ WorldViewPtr Publisher::MakeView(const std::string& not_ready_reason) {
   }
   view->fair_uses = owners_.jobs.fair().View();
   view->last_seq = std::min(committed.last_seq, owners_.commits.SettledSeq());
+  view->retired_seq = committed.retired_seq;
   view->as_of = owners_.context.clock.WallNow();
   view->ready = not_ready_reason.empty();
   if (!view->ready) view->not_ready_reasons.push_back(not_ready_reason);

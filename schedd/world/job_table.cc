@@ -49,6 +49,28 @@ void JobTable::ForEach(JobId after, const std::function<bool(const JobPtr&)>& vi
   }
 }
 
+// A chunk that both tables share has not changed.
+void JobTable::ForEachChange(const JobTable& before, const JobTable& after,
+                             const std::function<void(JobId)>& visit) {
+  static const Chunk kNone;
+  auto old = before.slots_.begin();
+  auto now = after.slots_.begin();
+  while (old != before.slots_.end() || now != after.slots_.end()) {
+    const bool was =
+        old != before.slots_.end() && (now == after.slots_.end() || old->number <= now->number);
+    const bool is =
+        now != after.slots_.end() && (old == before.slots_.end() || now->number <= old->number);
+    const Chunk& a = was ? *old->chunk : kNone;
+    const Chunk& b = is ? *now->chunk : kNone;
+    const std::int64_t first = (was ? old->number : now->number) * kChunk;
+    for (std::size_t i = 0; &a != &b && i < a.jobs.size(); ++i) {
+      if (a.jobs[i] != b.jobs[i]) visit(JobId{first + static_cast<std::int64_t>(i)});
+    }
+    if (was) ++old;
+    if (is) ++now;
+  }
+}
+
 // A job that is there already is replaced.
 void JobTable::Put(JobPtr job) {
   const std::int64_t number = job->id.value / kChunk;

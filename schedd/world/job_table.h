@@ -22,6 +22,10 @@ class JobTable {
   JobPtr Find(JobId id) const;
   /// Calls `visit` in id order for ids > after, until it returns false.
   void ForEach(JobId after, const std::function<bool(const JobPtr&)>& visit) const;
+  /// Calls `visit` for each id under which the two tables have different records, or only one of
+  /// them has one, in order. Costs what changed, and one comparison per chunk.
+  static void ForEachChange(const JobTable& before, const JobTable& after,
+                            const std::function<void(JobId)>& visit);
   std::size_t size() const { return size_; }
   void Put(JobPtr job);
   void Erase(JobId id);

@@ -60,6 +60,8 @@ struct WorldView {
   std::shared_ptr<const SetAsideObjects> set_aside = std::make_shared<const SetAsideObjects>();
   std::shared_ptr<const WorkTable> works = std::make_shared<const WorkTable>();
   std::int64_t last_seq = 0;  // every event up to it is in the view, or will never be
+  /// A job that has ended and is not in `jobs` has no event above this one.
+  std::int64_t retired_seq = 0;
   WallTime as_of;
   /// Recovery is done and this daemon leads.
   bool ready = false;

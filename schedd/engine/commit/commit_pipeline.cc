@@ -239,7 +239,7 @@ const CommittedState& CommitPipeline::Seal() {
 // (FailWaiting).
 void CommitPipeline::Reset(CommittedState committed, std::int64_t last_seq) {
   committed_ = std::move(committed);
-  last_seq_ = committed_.last_seq = last_seq;
+  last_seq_ = committed_.last_seq = committed_.retired_seq = last_seq;
   tx_ = Transaction{};
   configs_in_flight_ = 0;
 }

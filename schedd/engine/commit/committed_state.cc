@@ -5,6 +5,8 @@
 // objects) are immutable and shared with the views; a transaction brings a new one or none.
 #include "schedd/engine/commit/committed_state.h"
 
+#include <algorithm>
+
 #include "schedd/engine/commit/transaction.h"
 
 namespace muster {
@@ -38,6 +40,7 @@ void CommittedState::Erase(JobId id) {
   const JobPtr gone = jobs.Find(id);
   if (gone == nullptr) return;
   ledger.Move(gone.get(), nullptr);
+  if (IsTerminal(gone->state)) retired_seq = std::max(retired_seq, gone->resource_version);
   jobs.Erase(id);
 }
 

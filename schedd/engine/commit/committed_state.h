@@ -19,6 +19,8 @@ struct CommittedState {
   std::shared_ptr<const WorkTable> works = std::make_shared<const WorkTable>();
   Ledger ledger;
   std::int64_t last_seq = 0;
+  /// An ended job that is not in `jobs` has no event above this one.
+  std::int64_t retired_seq = 0;
 
   /// `job` is the durable record; the ledger moves from the record before it.
   void Put(const JobPtr& job);

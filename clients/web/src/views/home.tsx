@@ -83,7 +83,8 @@ function Mines(props: { user: string }) {
   const jobs = useData(
     `home ${props.user}`,
     async () => {
-      const since = new Date(Date.now() - dayMs).toISOString();
+      // Of a whole minute, so that the daemon can go on with the list that it has.
+      const since = new Date(Math.floor((Date.now() - dayMs) / 60_000) * 60_000).toISOString();
       const answer = await call("listJobs", {}, { user: props.user, since, sort: "-id", limit: atMost, fields });
       return { items: (answer.items as unknown as Array<Mine & { displayName: string }>).map((job) => ({ ...job, name: job.displayName || job.name })), more: answer.total > answer.items.length };
     },
