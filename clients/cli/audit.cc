@@ -14,11 +14,11 @@
 #include <memory>
 
 #include "clients/cli/commands.h"
+#include "clients/cli/durations.h"
 #include "clients/cli/text_table.h"
 #include "clients/lib/job_view.h"
 #include "schedd/base/time.h"
 #include "schedd/model/audit_chain.h"
-#include "schedd/text/duration.h"
 #include "schedd/text/lenient.h"
 #include "schedd/text/yaml_write.h"
 
@@ -28,19 +28,6 @@ namespace {
 constexpr char kAuditPath[] = "/v1/audit";
 // Rows of one request while the whole trail is read: some megabytes.
 constexpr char kAuditRowsAtOnce[] = "5000";
-
-// The value of --since or --until as RFC 3339: a time as it stands, or a duration counted back from
-// now. "" if the text is neither.
-std::string TimeText(const std::string& text) {
-  WallTime when;
-  if (ParseRfc3339(text, &when)) return text;
-  const auto ms = ParseDurationMs(text);
-  if (!ms) return "";
-  timespec now{};
-  ::clock_gettime(CLOCK_REALTIME, &now);
-  when.us = now.tv_sec * kMicrosPerSecond + now.tv_nsec / 1000 - *ms * 1000;
-  return FormatRfc3339Micros(when);
-}
 
 // The parameters of the options; false, with a message, if a time is none.
 bool QueryOf(const AuditOptions& options, client::Query* query) {

@@ -36,7 +36,8 @@ int Submit(Session& session, const SubmitOptions& options);
 
 struct GetOptions {
   std::string kind, name, output;  // output: "", wide, json, yaml, name
-  std::string state, queue, user;  // jobs only
+  // Lists of jobs only; "" = any. `since`: a time or how long ago, of ended jobs.
+  std::string state, queue, user, job_kind, array, since, search;
   bool watch = false;
 };
 /// Lists objects of a kind, or shows one.

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "schedd/base/time.h"
+#include "schedd/text/duration.h"
 
 namespace muster::cli {
 
@@ -25,6 +26,17 @@ std::string Age(const std::string& stamp) {
   WallTime when;
   if (stamp.empty() || !ParseRfc3339(stamp, &when)) return "";
   return ShortDuration(::time(nullptr) - when.us / kMicrosPerSecond);
+}
+
+std::string TimeText(const std::string& text) {
+  WallTime when;
+  if (ParseRfc3339(text, &when)) return text;
+  const auto ms = ParseDurationMs(text);
+  if (!ms) return "";
+  timespec now{};
+  ::clock_gettime(CLOCK_REALTIME, &now);
+  when.us = now.tv_sec * kMicrosPerSecond + now.tv_nsec / 1000 - *ms * 1000;
+  return FormatRfc3339Micros(when);
 }
 
 }  // namespace muster::cli

@@ -6,12 +6,16 @@
 // to read; the row shows the object as it is now.
 #include <cstdio>
 #include <map>
+#include <string>
+#include <utility>
 
 #include "clients/cli/commands.h"
+#include "clients/cli/durations.h"
 #include "clients/cli/jobs.h"
 #include "clients/cli/kinds.h"
 #include "clients/cli/text_table.h"
 #include "clients/lib/event_stream.h"
+#include "schedd/base/limits_objects.h"
 #include "schedd/text/lenient.h"
 #include "schedd/text/yaml_write.h"
 
@@ -61,17 +65,49 @@ client::Outcome<json::value> GetOne(Session& session, const Kind& kind, const st
   return json::value(std::move(job.value().all));
 }
 
+// What the options ask of a list of jobs; false, with a message, if a time is none.
+bool JobQueryOf(const Session& session, const GetOptions& options, client::Query* query) {
+  const std::string since = options.since.empty() ? "" : TimeText(options.since);
+  if (since.empty() && !options.since.empty()) {
+    PrintError("--since takes a time such as 2026-11-21T10:00:00Z, or how long ago, such as 24h");
+    return false;
+  }
+  query->Add("namespace", session.all_namespaces ? "" : session.ns())
+      .Add("queue", options.queue)
+      .Add("state", options.state)
+      .Add("user", options.user)
+      .Add("kind", options.job_kind)
+      .Add("array", options.array)
+      .Add("since", since)
+      .Add("search", options.search);
+  return true;
+}
+
+// The options of a list of jobs that were given, for those that take none.
+std::string JobOptionsIn(const GetOptions& options) {
+  std::string given;
+  for (const auto& [name, value] : {std::pair("--state", &options.state),
+                                    {"--queue", &options.queue},
+                                    {"--user", &options.user},
+                                    {"--kind", &options.job_kind},
+                                    {"--array", &options.array},
+                                    {"--since", &options.since},
+                                    {"--search", &options.search}}) {
+    if (!value->empty()) given += (given.empty() ? "" : ", ") + std::string(name);
+  }
+  return given;
+}
+
 // All objects of a kind in the session's namespace, or in all. Job filters are applied by the
 // server.
-client::Outcome<Objects> GetMany(Session& session, const Kind& kind, const GetOptions& options) {
+client::Outcome<Objects> GetMany(Session& session, const Kind& kind, const GetOptions& options,
+                                 const client::Query& jobs) {
   const std::string ns = session.all_namespaces ? "" : session.ns();
   if (kind.is_job()) {
-    client::Query query;
-    query.Add("namespace", ns)
-        .Add("queue", options.queue)
-        .Add("state", options.state)
-        .Add("user", options.user);
-    return session.api.ListAll("/v1/jobs", query.Add("limit", "1000"));
+    client::Query query = jobs;
+    // What is searched comes as one list, which has no pages.
+    const std::size_t limit = options.search.empty() ? limits::kPageItems : limits::kPageItemsMax;
+    return session.api.ListAll("/v1/jobs", query.Add("limit", std::to_string(limit)));
   }
   client::Outcome<json::value> answer = session.api.Get(ObjectPath(kind, ns, ""));
   if (!answer.ok()) return answer.failure();
@@ -138,7 +174,7 @@ std::vector<std::string> Ageless(const std::vector<std::string>& headers,
 
 // Runs until the user interrupts it or the server cannot be reached any more. The name of a job is
 // resolved to its id first, because events carry ids.
-int Watch(Session& session, const Kind& kind, GetOptions options) {
+int Watch(Session& session, const Kind& kind, GetOptions options, const client::Query& jobs) {
   const bool wide = options.output == "wide";
   const std::vector<std::string> headers = Headers(session, kind, wide);
   TextTable table(headers);
@@ -172,7 +208,7 @@ int Watch(Session& session, const Kind& kind, GetOptions options) {
     first = false;
     client::Outcome<Objects> objects = Objects();
     if (options.name.empty()) {
-      objects = GetMany(session, kind, options);
+      objects = GetMany(session, kind, options, jobs);
     } else {
       client::Outcome<json::value> one = GetOne(session, kind, options.name);
       objects = one.ok() ? client::Outcome<Objects>(Objects{*one})
@@ -187,6 +223,13 @@ int Watch(Session& session, const Kind& kind, GetOptions options) {
   handlers.on_event = [&](const client::JobEventNote& note) {
     std::string name;
     if (!Concerns(kind, options, note, &name)) return true;
+    if (kind.is_job() && options.name.empty()) {
+      // The server says whether the job is one of those that are listed.
+      client::Query query = jobs;
+      const client::Outcome<Objects> found = session.api.ListAll("/v1/jobs", query.Add("id", name));
+      if (found.ok() && !found->empty()) show(found->front());
+      return true;
+    }
     const client::Outcome<json::value> object = GetOne(session, kind, name);
     const bool elsewhere = object.ok() && kind.namespaced && !session.all_namespaces &&
                            NamespaceOf(kind, *object) != session.ns();
@@ -210,15 +253,24 @@ int UnknownKind(const std::string& name) {
 int Get(Session& session, const GetOptions& options) {
   const Kind* kind = FindKind(options.kind);
   if (kind == nullptr) return UnknownKind(options.kind);
+  client::Query jobs;
+  if (const std::string given = JobOptionsIn(options); !given.empty()) {
+    if (!kind->is_job() || !options.name.empty())
+      return PrintError(given + (given.find(',') == std::string::npos ? " goes" : " go") +
+                        " with lists of jobs only"),
+             kBadUsage;
+  }
+  if (kind->is_job() && !JobQueryOf(session, options, &jobs)) return kBadUsage;
   for (const char* known : {"", "wide", "json", "yaml", "name"}) {
     if (options.output != known) continue;
     if (options.watch) {
-      if (options.output.empty() || options.output == "wide") return Watch(session, *kind, options);
+      if (options.output.empty() || options.output == "wide")
+        return Watch(session, *kind, options, jobs);
       return PrintError("-w goes with tables only, not with -o " + options.output), kBadUsage;
     }
     client::Outcome<Objects> objects = Objects();
     if (options.name.empty()) {
-      objects = GetMany(session, *kind, options);
+      objects = GetMany(session, *kind, options, jobs);
     } else {
       client::Outcome<json::value> one = GetOne(session, *kind, options.name);
       objects = one.ok() ? client::Outcome<Objects>(Objects{*one})

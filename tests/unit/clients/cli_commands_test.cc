@@ -66,6 +66,59 @@ TEST_F(Cli, ApplyNamesFileDocumentAndFieldOfEveryError) {
       << ran.err;
 }
 
+// `muster get` with these values.
+GetOptions With(std::initializer_list<std::pair<std::string GetOptions::*, const char*>> values) {
+  GetOptions options;
+  for (const auto& [member, value] : values) options.*member = value;
+  return options;
+}
+
+TEST_F(Cli, GetJobsAsksTheServerForTheJobsOfItsOptions) {
+  const std::tuple<GetOptions, const char*> cases[] = {
+      {With({{&GetOptions::kind, "jobs"}}), "/v1/jobs?namespace=default&limit=1000"},
+      {With({{&GetOptions::kind, "jobs"},
+             {&GetOptions::state, "Running,Failed"},
+             {&GetOptions::queue, "q"},
+             {&GetOptions::user, "ana"},
+             {&GetOptions::job_kind, "JobSet"},
+             {&GetOptions::array, "7"},
+             {&GetOptions::since, "2026-11-28T10:00:00Z"}}),
+       "/v1/jobs?namespace=default&queue=q&state=Running%2CFailed&user=ana&kind=JobSet&array=7"
+       "&since=2026-11-28T10%3A00%3A00Z&limit=1000"},
+      {With({{&GetOptions::kind, "jobs"}, {&GetOptions::search, "7_3"}}),
+       "/v1/jobs?namespace=default&search=7_3&limit=200000"}};
+  answer_ = [](const FakeRequest&) {
+    return FakeAnswer{200, R"({"items":[],"next_page_token":""})"};
+  };
+  Session session = Connect();
+  for (const auto& [options, target] : cases) {
+    const CommandResult ran = Capture([&] { return Get(session, options); });
+    EXPECT_EQ(ran.exit, 0) << ran.err;
+    EXPECT_EQ(server_.requests().back().target, target);
+  }
+}
+
+TEST_F(Cli, GetRefusesOptionsOfListsOfJobsElsewhere_AndTimesThatAreNone) {
+  const std::tuple<GetOptions, const char*> cases[] = {
+      {With({{&GetOptions::kind, "cq"}, {&GetOptions::state, "Running"}}),
+       "--state goes with lists of jobs only"},
+      {With({{&GetOptions::kind, "jobs"},
+             {&GetOptions::name, "17"},
+             {&GetOptions::user, "ana"},
+             {&GetOptions::search, "x"}}),
+       "--user, --search go with lists of jobs only"},
+      {With({{&GetOptions::kind, "jobs"}, {&GetOptions::since, "yesterday"}}),
+       "--since takes a time such as"}};
+  answer_ = [](const FakeRequest&) { return FakeAnswer{500, ""}; };
+  Session session = Connect();
+  for (const auto& [options, text] : cases) {
+    const CommandResult ran = Capture([&] { return Get(session, options); });
+    EXPECT_EQ(ran.exit, kBadUsage);
+    EXPECT_NE(ran.err.find(text), std::string::npos) << ran.err;
+  }
+  EXPECT_TRUE(server_.requests().empty());
+}
+
 TEST_F(Cli, StatusPrintsWhereTheServerIs_WhetherItServes_AndItsWarnings) {
   answer_ = [](const FakeRequest&) {
     return FakeAnswer{200, R"({"version":"1.2","ready":false,"reasons":["recovering"],"lastEvent":7,

@@ -98,11 +98,12 @@ function keep(views: Saved): void {
 }
 
 const states = ["Held", "Pending", "Admitted", "Running", "Succeeded", "Failed", "Cancelled"];
+const dayMs = 86_400_000;
 const spans: ReadonlyArray<readonly [string, string, number]> = [
   ["1h", "last hour", 3_600_000],
-  ["", "last day", 86_400_000],
-  ["7d", "last 7 days", 7 * 86_400_000],
-  ["30d", "last 30 days", 30 * 86_400_000],
+  ["", "last day", dayMs],
+  ["7d", "last 7 days", 7 * dayMs],
+  ["30d", "last 30 days", 30 * dayMs],
   ["all", "any time", 0],
 ];
 const filterNames = ["state", "namespace", "queue", "user", "kind", "array"] as const;
@@ -110,24 +111,32 @@ const groupable = ["state", "user", "namespace", "queue", "clusterQueue", "kind"
 const selectAtMost = 10_000;
 const pieceRows = 150;
 
-type Filter = Pick<Queries["countJobs"], "state" | "namespace" | "queue" | "user" | "kind" | "array" | "search" | "since">;
+/** `within`: how long ago jobs may have ended, "" for any time; the rest as the daemon takes it. */
+type Filter = Pick<Queries["countJobs"], "state" | "namespace" | "queue" | "user" | "kind" | "array" | "search"> & { within: string };
 
-/** The filter of the address, as the daemon takes it. */
+/** The filter of the address. */
 function filterOf(at: URLSearchParams): Filter {
   const filter: Record<string, string> = {};
   for (const name of filterNames) if (at.get(name)) filter[name] = at.get(name)!;
   const search = at.get("search")?.trim();
   if (search) filter.search = search;
-  const span = spans.find(([name]) => name === (at.get("since") ?? ""))?.[2] ?? 86_400_000;
-  // To the minute, so that an address that is read again asks for the same.
-  if (span > 0) filter.since = new Date(Math.floor((Date.now() - span) / 60_000) * 60_000).toISOString();
-  return filter;
+  const span = spans.find(([name]) => name === (at.get("since") ?? ""))?.[2] ?? dayMs;
+  return { ...filter, within: span > 0 ? `${span / 3_600_000}h` : "" };
 }
 
-// The same list on the command line.
+// What the daemon is asked for now. To the minute, so that it can go on with the list that it has.
+function queryOf(filter: Filter): Omit<Filter, "within"> & { since?: string } {
+  const { within, ...rest } = filter;
+  if (within === "") return rest;
+  const since = Date.now() - Number.parseInt(within, 10) * 3_600_000;
+  return { ...rest, since: new Date(Math.floor(since / 60_000) * 60_000).toISOString() };
+}
+
+// The same jobs on the command line.
 function commandOf(filter: Filter): string {
   const parts = ["muster get jobs", filter.namespace ? `-n ${shellWord(filter.namespace)}` : "-A"];
-  for (const name of ["state", "queue", "user"] as const) if (filter[name]) parts.push(`--${name} ${shellWord(filter[name])}`);
+  for (const name of ["state", "queue", "user", "kind", "array", "search"] as const) if (filter[name]) parts.push(`--${name} ${shellWord(String(filter[name]))}`);
+  if (filter.within !== "") parts.push(`--since ${filter.within}`);
   return parts.join(" ");
 }
 
@@ -253,7 +262,7 @@ function Filters() {
 }
 
 function Groups(props: { filter: Filter; by: string }) {
-  const data = useData(`counts ${props.by} ${JSON.stringify(props.filter)}`, (stop) => call("countJobs", {}, { ...props.filter, by: props.by }, { signal: stop }), {
+  const data = useData(`counts ${props.by} ${JSON.stringify(props.filter)}`, (stop) => call("countJobs", {}, { ...queryOf(props.filter), by: props.by }, { signal: stop }), {
     gap: 5_000,
   });
   const { value, error } = data.value;
@@ -343,7 +352,7 @@ function Jobs() {
     async (stop) => {
       const offset = Math.max(0, Math.floor(range.current[0] - 40));
       const limit = Math.max(pieceRows, range.current[1] - offset + 40);
-      const answer = await call("listJobs", {}, { ...filter, sort, fields, offset, limit } as Queries["listJobs"], { signal: stop });
+      const answer = await call("listJobs", {}, { ...queryOf(filter), sort, fields, offset, limit } as Queries["listJobs"], { signal: stop });
       return { offset, rows: answer.items, total: answer.total };
     },
     { gap: 3_000 },
@@ -372,7 +381,7 @@ function Jobs() {
       return;
     }
     try {
-      const all = await call("listJobs", {}, { ...filter, sort, fields: always.join(","), limit: selectAtMost } as Queries["listJobs"]);
+      const all = await call("listJobs", {}, { ...queryOf(filter), sort, fields: always.join(","), limit: selectAtMost } as Queries["listJobs"]);
       selected.value = new Map(all.items.map((job) => [String(job.id), job]));
       if (all.total > all.items.length) trouble.value = `The first ${selectAtMost} of ${all.total} jobs are selected.`;
     } catch (error) {
@@ -404,7 +413,7 @@ function Jobs() {
           <p>
             <b>No job matches.</b>
           </p>
-          {filter.since && (
+          {filter.within !== "" && (
             <p>
               <button type="button" onClick={() => setQuery({ since: "all" })}>
                 Look at any time
