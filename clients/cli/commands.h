@@ -6,6 +6,7 @@
 // bad usage, 3 server not reached (rule C2).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -40,6 +41,13 @@ struct GetOptions {
   std::string state, queue, user, job_kind, array, since, search;
   bool watch = false;
 };
+/// An option of `get jobs`, which the server's list has under the same name.
+struct JobListOption {
+  const char* name;  // without its dashes
+  std::string GetOptions::*value;
+  const char* help;
+};
+extern const std::array<JobListOption, 7> kJobListOptions;
 /// Lists objects of a kind, or shows one.
 int Get(Session& session, const GetOptions& options);
 /// Prints "unknown kind ..." with the list of kinds on stderr; gives the exit status. Defined in

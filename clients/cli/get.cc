@@ -72,28 +72,19 @@ bool JobQueryOf(const Session& session, const GetOptions& options, client::Query
     PrintError("--since takes a time such as 2026-11-21T10:00:00Z, or how long ago, such as 24h");
     return false;
   }
-  query->Add("namespace", session.all_namespaces ? "" : session.ns())
-      .Add("queue", options.queue)
-      .Add("state", options.state)
-      .Add("user", options.user)
-      .Add("kind", options.job_kind)
-      .Add("array", options.array)
-      .Add("since", since)
-      .Add("search", options.search);
+  query->Add("namespace", session.all_namespaces ? "" : session.ns());
+  for (const JobListOption& one : kJobListOptions)
+    query->Add(one.name, one.value == &GetOptions::since ? since : options.*one.value);
   return true;
 }
 
 // The options of a list of jobs that were given, for those that take none.
 std::string JobOptionsIn(const GetOptions& options) {
   std::string given;
-  for (const auto& [name, value] : {std::pair("--state", &options.state),
-                                    {"--queue", &options.queue},
-                                    {"--user", &options.user},
-                                    {"--kind", &options.job_kind},
-                                    {"--array", &options.array},
-                                    {"--since", &options.since},
-                                    {"--search", &options.search}}) {
-    if (!value->empty()) given += (given.empty() ? "" : ", ") + std::string(name);
+  for (const JobListOption& one : kJobListOptions) {
+    if ((options.*one.value).empty()) continue;
+    given += given.empty() ? "--" : ", --";
+    given += one.name;
   }
   return given;
 }
@@ -243,6 +234,18 @@ int Watch(Session& session, const Kind& kind, GetOptions options, const client::
 }
 
 }  // namespace
+
+const std::array<JobListOption, 7> kJobListOptions = {{
+    {"state", &GetOptions::state, "Jobs in these states"},
+    {"queue", &GetOptions::queue, "Jobs of this LocalQueue"},
+    {"user", &GetOptions::user, "Jobs of this user"},
+    {"kind", &GetOptions::job_kind, "Jobs of this kind (JobSet, BatchScript, ...)"},
+    {"array", &GetOptions::array, "The tasks of this array"},
+    {"since", &GetOptions::since,
+     "Of ended jobs those that ended since then (RFC 3339), or so long ago (24h)"},
+    {"search", &GetOptions::search,
+     "Jobs with this in their name, or of this number, uid, array task or pod"},
+}};
 
 // The message goes to stderr.
 int UnknownKind(const std::string& name) {

@@ -29,8 +29,8 @@ inline constexpr std::size_t kFinishedJobsKept = 50'000;
 // Ended jobs kept for the tables that people leave open, about 60 MB: a day of a busy site. A table
 // of more has the store read for each answer.
 inline constexpr std::size_t kEndedJobsKept = 50'000;
-// How often these are read as a whole: sooner than a job leaves memory by its age, so that one whose
-// end was committed late is never missed.
+// How often these are read as a whole: sooner than a job leaves memory by its age, so that one
+// whose end was committed late is never missed.
 inline constexpr std::int64_t kEndedJobsReadMs = 240'000;
 // Tables of jobs kept up to date for those who look at them: with kPageItemsMax jobs 1.6 MB each.
 inline constexpr std::size_t kTablesKept = 24;

@@ -123,15 +123,8 @@ void AddObjectCommands(CLI::App& app, CommandLine& line) {
   get->add_option("NAME", line.get.name, "Name; for a job its number, uid or name");
   get->add_option("-o,--output", line.get.output, "wide, json, yaml or name");
   get->add_flag("-w,--watch", line.get.watch, "Go on printing changes");
-  get->add_option("--state", line.get.state, "Jobs in these states");
-  get->add_option("--queue", line.get.queue, "Jobs of this LocalQueue");
-  get->add_option("--user", line.get.user, "Jobs of this user");
-  get->add_option("--kind", line.get.job_kind, "Jobs of this kind (JobSet, BatchScript, ...)");
-  get->add_option("--array", line.get.array, "The tasks of this array");
-  get->add_option("--since", line.get.since,
-                  "Of ended jobs those that ended since then (RFC 3339), or so long ago (24h)");
-  get->add_option("--search", line.get.search,
-                  "Jobs with this in their name, or of this number, uid, array task or pod");
+  for (const JobListOption& one : kJobListOptions)
+    get->add_option("--" + std::string(one.name), line.get.*one.value, one.help);
   get->callback([&line] { line.run = [&line](Session& s) { return Get(s, line.get); }; });
 
   auto* describe = app.add_subcommand("describe", "Show everything about an object");

@@ -83,7 +83,7 @@ TEST_F(Cli, GetJobsAsksTheServerForTheJobsOfItsOptions) {
              {&GetOptions::job_kind, "JobSet"},
              {&GetOptions::array, "7"},
              {&GetOptions::since, "2026-11-28T10:00:00Z"}}),
-       "/v1/jobs?namespace=default&queue=q&state=Running%2CFailed&user=ana&kind=JobSet&array=7"
+       "/v1/jobs?namespace=default&state=Running%2CFailed&queue=q&user=ana&kind=JobSet&array=7"
        "&since=2026-11-28T10%3A00%3A00Z&limit=1000"},
       {With({{&GetOptions::kind, "jobs"}, {&GetOptions::search, "7_3"}}),
        "/v1/jobs?namespace=default&search=7_3&limit=200000"}};

@@ -311,17 +311,19 @@ TEST_F(CliJobs, AWatchPrintsARowOnlyWhenSomethingItShowsIsAnother) {
     if (request.target.starts_with("/v1/events"))
       return asked == 0 ? FakeAnswer{200, events, "text/event-stream"}
                         : testing::Problem(500, "enough");
-    const bool list = request.target.starts_with("/v1/jobs?");
-    // After the list the job is unchanged twice; then it has other states.
+    EXPECT_THAT(request.target, HasSubstr("user=ana")) << "what is listed is what is watched";
+    const bool list = request.target.find("&id=7") == std::string::npos;
+    // After the list the job is unchanged, and once not in the list; then it has other states.
     const int look = list ? 0 : ++asked;
     SampleJob job{.id = 7, .message = "told " + std::to_string(look)};
     if (look == 3) job.state = "Failed";
     if (look == 4) job.state = "Failed", job.cluster = "beta";
-    return FakeAnswer{200, list ? ListOf(job) : ViewOf(job)};
+    return FakeAnswer{200, look == 2 ? R"({"items":[]})" : ListOf(job)};
   };
   Session session = Connect();
   GetOptions options;
   options.kind = "jobs";
+  options.user = "ana";
   options.watch = true;
   const CommandResult ran = Capture([&] { return Get(session, options); });
   std::vector<std::string> states;
