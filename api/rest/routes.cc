@@ -124,10 +124,12 @@ AsyncHandler Bind(ApiContext& api, AsyncFunction handler, Terms terms) {
 // The method and pattern of a route, which must have a row in the table of access rules: the text
 // of a route without one does not compile.
 struct Way {
-  const auth::AccessRule* rule = nullptr;
-  consteval Way(const char* text) : rule(auth::FindAccessRule(text)) {
-    if (rule == nullptr) throw "the route has no row in api/auth/access_rules.h";
+  std::size_t place = 0;
+  consteval Way(const char* text) : place(auth::PlaceOfAccessRule(text)) {
+    if (place == std::size(auth::kAccessRules))
+      throw "the route has no row in api/auth/access_rules.h";
   }
+  const auth::AccessRule& rule() const { return auth::kAccessRules[place]; }
 };
 
 Method MethodOf(std::string_view way) {
@@ -173,12 +175,12 @@ class Table {
  private:
   template <class Handler>
   void Push(Way way, std::size_t body, Run run, Handler handler, Terms terms) {
-    const std::string_view text = way.rule->way;
+    const std::string_view text = way.rule().way;
     terms.leaders_alone = IsLeadersAlone(text);
     routes_.push_back({MethodOf(text),
                        std::string(text.substr(text.find(' ') + 1)),
-                       way.rule->verb,
-                       std::string(way.rule->resource),
+                       way.rule().verb,
+                       std::string(way.rule().resource),
                        body,
                        run,
                        Bind(api_, handler, terms),

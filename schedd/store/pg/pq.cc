@@ -97,6 +97,13 @@ bool IsWarning(const char* severity, const char* sqlstate) {
   return level == "WARNING" || code.substr(0, 2) == "01";
 }
 
+// libpq's message may name paths and addresses: it is for the log, not for users.
+Error Unreachable() {
+  return Unavailable(
+      "the database cannot be reached, or takes no writes: connection_failed in the daemon's log "
+      "says why");
+}
+
 Result<std::unique_ptr<PqConnection>> PqConnection::Open(const std::string& url,
                                                          Watchdog& watchdog) {
   if (watchdog.stopped()) return Unavailable("the daemon is stopping");
@@ -105,7 +112,7 @@ Result<std::unique_ptr<PqConnection>> PqConnection::Open(const std::string& url,
   if (PQstatus(handle.get()) != CONNECTION_OK) {
     Log(LogLevel::kWarning, "store", "connection_failed",
         {{"err", std::string_view(PQerrorMessage(handle.get()))}});
-    return Unavailable("the database cannot be reached, or takes no writes");
+    return Unreachable();
   }
   std::unique_ptr<PqConnection> opened(new PqConnection(std::move(handle), watchdog));
   PQsetNoticeReceiver(opened->connection_.get(), &PqConnection::OnNotice, opened.get());

@@ -58,6 +58,8 @@ Failure FailureOf(const std::string& sqlstate, const std::string& message,
 /// True for a notice that puts the result it comes with in doubt: a warning, by its severity (the
 /// untranslated one) or by its SQLSTATE (class 01).
 bool IsWarning(const char* severity, const char* sqlstate);
+/// That no connection could be made; the caller has logged why.
+Error Unreachable();
 
 /// An integer of a result in PostgreSQL's text format; 0 for NULL.
 inline std::int64_t IntAt(const PGresult& rows, int row, int column) {

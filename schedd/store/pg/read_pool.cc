@@ -48,10 +48,9 @@ Error ErrorOfException() {
   try {
     throw;
   } catch (const pqxx::broken_connection& error) {
-    // The library's message may name paths and addresses: it is for the log, not for users.
     Log(LogLevel::kWarning, "store", "connection_failed",
         {{"err", std::string_view(error.what())}});
-    return Unavailable("the database cannot be reached, or takes no writes");
+    return Unreachable();
   } catch (const pqxx::insufficient_privilege&) {
     return Error{Code::kFailedPrecondition,
                  "the database's role may not do this: name the owner of the schema"};

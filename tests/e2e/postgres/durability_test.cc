@@ -84,8 +84,8 @@ TEST_F(Durability, AnAnswerComesOnlyAfterItsCommit) {
     store_->Accept(epoch_, {MakeNew(DraftJob(call))}, [&, call](const Result<Answers>& answers) {
       ++answered;
       // Over before the test may end, and `other` with it.
-      const auto rows = pqxx::nontransaction(other).exec("select 1 from jobs where id = " +
-                                                         std::to_string(call));
+      const auto rows =
+          pqxx::nontransaction(other).exec("select 1 from jobs where id = " + std::to_string(call));
       if (answers.ok() && (*answers)[0].ok() && rows.size() == 1) ++seen;
       if (call == kCalls) all.set_value();
     });
@@ -326,7 +326,9 @@ TEST_F(Durability, ADatabaseThatTurnsReadOnlyIsUnavailableAndHealsByItself) {
   const auto lease = store_->Lead("durability", std::chrono::milliseconds(0));
   ASSERT_FALSE(lease.ok());
   EXPECT_EQ(lease.error().code, Code::kUnavailable);
-  EXPECT_EQ(lease.error().detail, "the database cannot be reached, or takes no writes");
+  EXPECT_EQ(lease.error().detail,
+            "the database cannot be reached, or takes no writes: connection_failed in the daemon's "
+            "log says why");
   RunSql(url_, "alter role muster_daemon in database " + RunSql(url_, "select current_database()") +
                    " reset default_transaction_read_only");
   Lead();
