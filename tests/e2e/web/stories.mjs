@@ -40,6 +40,7 @@ const stories = {
     await page.getByLabel("Search").fill("waiting");
     await page.getByText("6 jobs").waitFor();
     assert.match(page.url(), /search=waiting/);
+    await page.getByText("muster get jobs -A --search waiting --since 24h").waitFor();
     await page.getByRole("button", { name: "Name", exact: true }).click();
     await until("the order", async () => (await rows(page).first().textContent()).includes("waiting-0"));
     await page.getByRole("button", { name: "Name", exact: true }).click();
