@@ -89,7 +89,7 @@ Status JobTables::Read(const auth::Principal& who, TableKey key,
       too_many = table.size() > limits::kPageItemsMax;
       if (!too_many) of_kept(table);
     };
-    if (kept_.Read(key, **source, (*ready)->as_of, read)) {
+    if (kept_.Read(key, **source, read)) {
       if (too_many) return kTooMany;
       return Done{};
     }
@@ -132,7 +132,7 @@ Result<JobCounts> JobTables::CountBy(const auth::Principal& who, const JobFilter
 }
 
 bool JobTables::ForgetOld() {
-  if (kept_.ForgetOld(service_.View()->as_of)) return true;
+  if (kept_.ForgetOld()) return true;
   sources_.Forget();
   return false;
 }

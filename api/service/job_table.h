@@ -39,7 +39,8 @@ class JobTables {
   /// How many jobs of each value of the column match. Blocking. Errors: as Piece.
   Result<JobCounts> CountBy(const auth::Principal& who, const JobFilter& filter,
                             const std::string& text, JobColumn column);
-  /// Drops what was kept for tables that nobody looks at any more. False if nothing is left.
+  /// Drops what was kept for tables that nobody has looked at since the last call. False if nothing
+  /// is left.
   bool ForgetOld();
 
  private:

@@ -18,19 +18,18 @@ bool Serves(const TableKey& kept, const TableKey& asked) {
 
 }  // namespace
 
-bool KeptTables::Read(const TableKey& key, JobSource source, WallTime now,
+bool KeptTables::Read(const TableKey& key, JobSource source,
                       const std::function<void(const KeptTable&)>& read) {
   const MutexLock lock(mutex_);
-  DropOld(now);
   const auto kept = std::find_if(tables_.begin(), tables_.end(),
                                  [&](const Entry& one) { return Serves(one.table.key(), key); });
   if (kept == tables_.end()) {
-    tables_.push_front({KeptTable(key), now});
+    tables_.push_front({KeptTable(key)});
     if (tables_.size() > limits::kTablesKept) tables_.pop_back();
     return false;
   }
   tables_.splice(tables_.begin(), tables_, kept);
-  kept->asked = now;
+  kept->asked = true;
   kept->table.Follow(std::move(source), key.filter.ended_since);
   read(kept->table);
   // The reader has refused it.
@@ -38,17 +37,9 @@ bool KeptTables::Read(const TableKey& key, JobSource source, WallTime now,
   return true;
 }
 
-// A clock that was set back makes a table new, not old.
-void KeptTables::DropOld(WallTime now) {
-  tables_.remove_if([&](Entry& one) {
-    one.asked = std::min(one.asked, now);
-    return one.asked.Plus(MillisToMicros(limits::kTableKeptMs)) <= now;
-  });
-}
-
-bool KeptTables::ForgetOld(WallTime now) {
+bool KeptTables::ForgetOld() {
   const MutexLock lock(mutex_);
-  DropOld(now);
+  tables_.remove_if([](Entry& one) { return !std::exchange(one.asked, false); });
   return !tables_.empty();
 }
 

@@ -9,24 +9,21 @@
 
 namespace muster::api {
 
-/// Thread-safe. At most limits::kTablesKept tables, and none that nobody asked for in
-/// limits::kTableKeptMs.
+/// Thread-safe. At most limits::kTablesKept tables.
 class KeptTables {
  public:
   /// Calls `read` with the table of `source`; other readers wait meanwhile. False the first time
-  /// that somebody asks for the table: it is kept only if it is asked for again. `now` is the time
-  /// of a view.
-  bool Read(const TableKey& key, JobSource source, WallTime now,
+  /// that somebody asks for the table: it is kept only if it is asked for again.
+  bool Read(const TableKey& key, JobSource source,
             const std::function<void(const KeptTable&)>& read);
-  /// Drops the tables that nobody asked for lately. False if none is left.
-  bool ForgetOld(WallTime now);
+  /// Drops the tables that nobody has asked for since the last call. False if none is left.
+  bool ForgetOld();
 
  private:
   struct Entry {
     KeptTable table;
-    WallTime asked;
+    bool asked = true;  // since the last ForgetOld
   };
-  void DropOld(WallTime now) MUSTER_REQUIRES(mutex_);
 
   Mutex mutex_;
   std::list<Entry> tables_ MUSTER_GUARDED_BY(mutex_);  // the last asked for first

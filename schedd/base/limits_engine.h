@@ -34,8 +34,8 @@ inline constexpr std::size_t kEndedJobsKept = 50'000;
 inline constexpr std::int64_t kEndedJobsReadMs = 240'000;
 // Tables of jobs kept up to date for those who look at them: with kPageItemsMax jobs 1.6 MB each.
 inline constexpr std::size_t kTablesKept = 24;
-// A table that nobody asked for so long is not kept. A page that is left open asks at least once a
-// minute.
+// A table that nobody asked for so long, at most twice that, is dropped. A page that is left open
+// asks at least once a minute.
 inline constexpr std::int64_t kTableKeptMs = 120'000;
 // Idempotency keys are kept for a day, as Stripe keeps them: a client that sends one later means a
 // new request.

@@ -169,12 +169,11 @@ TEST(KeptTable, IsAfterEveryChange_TheTableThatOneWouldMakeAnew) {
   }
 }
 
-// Asks for the table at a second; how many jobs it has, or nullopt if it is not kept.
-std::optional<std::size_t> Ask(KeptTables* tables, const TableKey& key, std::int64_t second,
-                               JobSource source = {}) {
+// How many jobs the table has; nullopt if it is not kept.
+std::optional<std::size_t> Ask(KeptTables* tables, const TableKey& key, JobSource source = {}) {
   std::optional<std::size_t> size;
-  const bool kept = tables->Read(key, std::move(source), {second * kSecondUs},
-                                 [&](const KeptTable& table) { size = table.size(); });
+  const bool kept =
+      tables->Read(key, std::move(source), [&](const KeptTable& table) { size = table.size(); });
   EXPECT_EQ(kept, size.has_value());
   return size;
 }
@@ -184,11 +183,11 @@ TEST(KeptTables, KeepATable_ThatIsAskedForASecondTime) {
   JobTable jobs;
   jobs.Put(Record(1, "one", JobState::kRunning));
   const TableKey key;
-  EXPECT_EQ(Ask(&tables, key, 10, {jobs, nullptr}), std::nullopt);
-  EXPECT_EQ(Ask(&tables, key, 20, {jobs, nullptr}), 1u);
+  EXPECT_EQ(Ask(&tables, key, {jobs, nullptr}), std::nullopt);
+  EXPECT_EQ(Ask(&tables, key, {jobs, nullptr}), 1u);
   TableKey other = key;
   other.text = "one";
-  EXPECT_EQ(Ask(&tables, other, 20), std::nullopt);
+  EXPECT_EQ(Ask(&tables, other), std::nullopt);
 }
 
 TEST(KeptTables, OfWhatDifferentPeopleMaySee_AreDifferentTables) {
@@ -202,11 +201,11 @@ TEST(KeptTables, OfWhatDifferentPeopleMaySee_AreDifferentTables) {
   };
   mine.seen = of("ana");
   yours.seen = of("bob");
-  EXPECT_FALSE(Ask(&tables, mine, 10));
-  EXPECT_FALSE(Ask(&tables, yours, 10));
-  EXPECT_FALSE(Ask(&tables, TableKey{}, 10)) << "and somebody who sees everything";
+  EXPECT_FALSE(Ask(&tables, mine));
+  EXPECT_FALSE(Ask(&tables, yours));
+  EXPECT_FALSE(Ask(&tables, TableKey{})) << "and somebody who sees everything";
   mine.seen = of("ana");
-  EXPECT_TRUE(Ask(&tables, mine, 10)) << "the rights are computed anew each time";
+  EXPECT_TRUE(Ask(&tables, mine)) << "the rights are computed anew each time";
 }
 
 TEST(KeptTables, FollowATimeThatMovesOn_AndNoOther) {
@@ -216,21 +215,21 @@ TEST(KeptTables, FollowATimeThatMovesOn_AndNoOther) {
     key.filter.ended_since = {second * kSecondUs};
     return key;
   };
-  EXPECT_FALSE(Ask(&tables, since(1000), 5000));
-  EXPECT_TRUE(Ask(&tables, since(1060), 5000));
-  EXPECT_FALSE(Ask(&tables, since(1000), 5000)) << "ended jobs do not come back into a table";
-  EXPECT_FALSE(Ask(&tables, since(4000), 5000)) << "the last hour is not the last day";
-  EXPECT_FALSE(Ask(&tables, TableKey{}, 5000));
+  EXPECT_FALSE(Ask(&tables, since(1000)));
+  EXPECT_TRUE(Ask(&tables, since(1060)));
+  EXPECT_FALSE(Ask(&tables, since(1000))) << "ended jobs do not come back into a table";
+  EXPECT_FALSE(Ask(&tables, since(4000))) << "the last hour is not the last day";
+  EXPECT_FALSE(Ask(&tables, TableKey{}));
 }
 
-TEST(KeptTables, ThatNobodyAsksFor_AreForgotten) {
-  constexpr std::int64_t kKeptS = limits::kTableKeptMs / 1000;
+TEST(KeptTables, ThatNobodyAsksForBetweenTwoLooks_AreForgotten) {
   KeptTables tables;
-  Ask(&tables, {}, 1000);
-  EXPECT_TRUE(tables.ForgetOld({(1000 + kKeptS - 1) * kSecondUs}));
-  EXPECT_FALSE(tables.ForgetOld({(1000 + kKeptS) * kSecondUs}));
-  EXPECT_FALSE(Ask(&tables, {}, 1000 + kKeptS));
-  EXPECT_TRUE(Ask(&tables, {}, 900)) << "a clock that was set back";
+  Ask(&tables, {});
+  EXPECT_TRUE(tables.ForgetOld());
+  EXPECT_TRUE(Ask(&tables, {}));
+  EXPECT_TRUE(tables.ForgetOld());
+  EXPECT_FALSE(tables.ForgetOld());
+  EXPECT_FALSE(Ask(&tables, {}));
 }
 
 TEST(KeptTables, AreNotMoreThanTheLimit) {
@@ -238,11 +237,11 @@ TEST(KeptTables, AreNotMoreThanTheLimit) {
   TableKey key;
   for (std::size_t i = 0; i <= limits::kTablesKept; ++i) {
     key.text = std::to_string(i);
-    EXPECT_FALSE(Ask(&tables, key, 10));
+    EXPECT_FALSE(Ask(&tables, key));
   }
-  EXPECT_TRUE(Ask(&tables, key, 10));
+  EXPECT_TRUE(Ask(&tables, key));
   key.text = "0";
-  EXPECT_FALSE(Ask(&tables, key, 10)) << "the one asked for longest ago went";
+  EXPECT_FALSE(Ask(&tables, key)) << "the one asked for longest ago went";
 }
 
 }  // namespace
