@@ -182,6 +182,7 @@ Response FollowLog(ApiContext& api, const Caller& who, const std::string& job, L
                                                 job, std::move(query));
   Response response;
   response.content_type = kLogType;
+  response.end_tells = true;
   response.stream = [follower, slot, first = std::move(first)](std::shared_ptr<StreamSink> sink) {
     slot->Attach(sink);
     if (!first.empty()) sink->Write(first);

@@ -30,9 +30,15 @@ namespace {
 
 // The time between two looks for pods that have begun.
 constexpr int kLookMs = 1000;
-// How often in a row a stream of a log is opened again without bringing anything new: a daemon that
-// restarts, or another one that takes over, serves again within seconds.
+// How often in a row a stream of a log is opened again without bringing anything new, and a look is
+// repeated: a daemon that restarts, or another one that takes over, serves again within seconds.
 constexpr int kReopens = 60;
+
+// True of a server that is away for now.
+bool IsAway(const client::Failure& failure) {
+  return failure.kind == client::Failure::Kind::kUnreachable ||
+         failure.kind == client::Failure::Kind::kTimedOut || failure.status == 503;
+}
 
 // One log. An empty pod or container means the first one; the server resolves it.
 struct LogName {
@@ -187,10 +193,12 @@ class Follower {
   Follower& operator=(const Follower&) = delete;
 
   int Run() {
-    for (;; ::poll(nullptr, 0, kLookMs)) {
+    for (int away = 0;; ::poll(nullptr, 0, kLookMs)) {
       const client::Outcome<json::value> view =
           session_.api.Get(client::JobPath(std::to_string(job_)));
+      if (!view.ok() && IsAway(view.failure()) && ++away < kReopens) continue;
       if (!view.ok()) return PrintFailure(view.failure());
+      away = 0;
       const client::Outcome<client::JobView> job = client::ParseJobView(*view);
       if (!job.ok()) return PrintFailure(job.failure());
       Begin(false);
@@ -276,30 +284,30 @@ class Follower {
         output_closed_ = true;
         return false;
       };
-      answer = api.Stream(TargetOf(job_, options_, name, any ? &printed : nullptr), 0, sink,
-                          [&](const client::HttpResponse& head) { printed.Take(head.log_offset); });
+      answer =
+          api.Stream(TargetOf(job_, options_, name, printed.known ? &printed : nullptr), 0, sink,
+                     [&](const client::HttpResponse& head) { printed.Take(head.log_offset); });
       if (answer.ok() || output_closed_) return;
       const client::Failure& failure = answer.failure();
-      const bool broke = failure.kind == client::Failure::Kind::kUnreachable ||
-                         failure.kind == client::Failure::Kind::kTimedOut ||
-                         (any && failure.status == 503);
-      if (!any || !broke || !printed.known) break;
+      if (!IsAway(failure) || !printed.known) break;
       ::poll(nullptr, 0, kLookMs);
     }
     const MutexLock lock(mutex_);
-    // A container that has not begun is refused; the next look asks for its log again.
-    if (!any && !last && answer.failure().kind == client::Failure::Kind::kRefused) {
+    // A container that has not begun is refused; the next look asks for its log again, as it does
+    // if the server was away.
+    const client::Failure& failure = answer.failure();
+    if (!any && !last && (failure.kind == client::Failure::Kind::kRefused || IsAway(failure))) {
       begun_.erase(name);
     } else {
-      exit_ = std::max<int>(exit_, PrintLogFailure(prefix, answer.failure()));
+      exit_ = std::max<int>(exit_, PrintLogFailure(prefix, failure));
     }
   }
 
   Session& session_;
   const std::int64_t job_;
   const LogOptions& options_;
-  bool many_;                  // the job has several logs, so lines get a prefix
-  Mutex output_;               // held while lines are written
+  bool many_;     // the job has several logs, so lines get a prefix
+  Mutex output_;  // held while lines are written
   Mutex mutex_;
   std::set<LogName> begun_ MUSTER_GUARDED_BY(mutex_);  // logs that have a thread, or are over
   std::atomic<int> exit_ = 0;

@@ -247,6 +247,7 @@ void Connection::Finish(Response response) {
   StreamStart stream;
   if (!answer_complete_ && response.stream) {
     streaming_ = true;
+    end_tells_ = response.end_tells;
     stream = std::move(response.stream);
   }
   if (FlushLocked()) AfterFlushLocked();
@@ -448,12 +449,13 @@ void Connection::End() {
   if (FlushLocked()) AfterFlushLocked();
 }
 
-// A stream gets its last chunk, so that its client sees a proper end.
+// A stream gets its last chunk, so that its client sees a proper end; one whose end tells that
+// everything was sent does not get it, so that its client sees that it was cut off.
 void Connection::Wind() {
   const MutexLock lock(mutex_);
   if (state_ == State::kClosed) return;
   if (streaming_ && !answer_complete_) {
-    if (chunked_) out_ += "0\r\n\r\n";
+    if (chunked_ && !end_tells_) out_ += "0\r\n\r\n";
     answer_complete_ = true;
     keep_alive_ = false;
     over_.store(true, std::memory_order_release);

@@ -145,7 +145,7 @@ class Connection final : public ByteSink,
   bool head_ MUSTER_GUARDED_BY(mutex_) = false;
   bool chunked_ MUSTER_GUARDED_BY(mutex_) = false;
   bool answer_complete_ MUSTER_GUARDED_BY(mutex_) = false;
-  bool streaming_ MUSTER_GUARDED_BY(mutex_) = false;
+  bool streaming_ MUSTER_GUARDED_BY(mutex_) = false, end_tells_ MUSTER_GUARDED_BY(mutex_) = false;
   int route_ MUSTER_GUARDED_BY(mutex_) = -1;
   std::string request_id_ MUSTER_GUARDED_BY(mutex_);
   std::int64_t started_ns_ MUSTER_GUARDED_BY(mutex_) = 0;

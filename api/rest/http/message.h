@@ -82,6 +82,8 @@ struct Response {
   std::vector<std::pair<std::string, std::string>> headers = {};
   BodyProducer producer = {};
   StreamStart stream = {};
+  /// The end of the stream tells that everything was sent: a server that stops breaks it off.
+  bool end_tells = false;
   /// What the answer says went wrong, for those who note it.
   std::optional<Error> error = {};
 };

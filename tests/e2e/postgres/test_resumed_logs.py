@@ -1,4 +1,4 @@
-"""Followed logs when their server ends, twice: they go on at the other listed server, without loss or repetition, from the beginning and with
+"""Followed logs when their server ends, once by SIGKILL and once by SIGTERM: they go on at the other listed server, without loss or repetition, from the beginning and with
 --tail, with and without times. The two daemons share a database and the launcher of their local members."""
 import os
 import pwd
@@ -62,9 +62,9 @@ class ResumedLogs(unittest.TestCase):
         for daemon in self.daemons:
             self.addCleanup(daemon.end)
 
-    def replace(self, leader, standby, gate):
-        """Kills the leader; the job writes on before anybody leads."""
-        leader.kill()
+    def replace(self, end, standby, gate):
+        """Ends the leader; the job writes on before anybody leads."""
+        end()
         self.daemons[0].open_gate(gate)
         standby.wait(lambda: standby.ask("GET", "/readyz")[0] == 200, what="the standby leads")
 
@@ -88,10 +88,10 @@ class ResumedLogs(unittest.TestCase):
         followed(first, "three")
         first.open_gate("a")
         followed(first, "four")
-        self.replace(first, second, "b")
+        self.replace(first.kill, second, "b")
         followed(second, "half")
         first.serve("standby")
-        self.replace(second, first, "c")
+        self.replace(second.stop, first, "c")
         followed(first, " line")
         first.open_gate("d")
         for way, one in followers.items():

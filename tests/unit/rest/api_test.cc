@@ -424,6 +424,17 @@ TEST(RestLogs, AFollowerGetsWhatComesAndEndsWithTheContainer) {
   EXPECT_TRUE(client.ReadUntil("0\r\n\r\n"));
 }
 
+TEST(RestLogs, AFollowerOfAServerThatStops_SeesThatTheLogGoesOn) {
+  ApiWorld api;
+  const std::string id = api.Submit("train");
+  api.backend.Append("first\n");
+  RawClient client(api.server.port());
+  client.Send("GET /v1/jobs/" + id + "/logs?follow=true HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  ASSERT_TRUE(client.ReadUntil("first\n"));
+  api.server.Stop();
+  EXPECT_FALSE(client.ReadUntil("0\r\n\r\n")) << "the last chunk would end the log";
+}
+
 TEST(RestLogs, AFollowerWhoseRightGoesIsToldSo) {
   ApiWorld api;
   const std::string id = api.Submit("train");
