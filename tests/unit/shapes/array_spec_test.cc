@@ -1,5 +1,4 @@
 // The text of --array, and sets of indexes as ranges.
-#include <chrono>
 
 #include "schedd/model/task_ranges.h"
 #include "schedd/shapes/batch/array_spec.h"
@@ -83,15 +82,14 @@ TEST(TaskRangeSets, AgreeWithSetsOfIndexes) {
   }
 }
 
-TEST(TaskRangeSets, CostTheirRangesAndNotTheirIndexes) {
+TEST(TaskRangeSets, HaveAsManyRangesAsGaps_HoweverManyIndexes) {
   TaskRanges all = ParseArraySpec("0-3999999")->tasks;
-  const auto begin = std::chrono::steady_clock::now();
   for (int i = 0; i < 1000; ++i) {
     (void)TakeFirst(&all);
     all = Without(all, {{2000 + 2 * i, 2000 + 2 * i, 1}});
-    (void)Common(all, {{0, kArrayIndexMax, 1}});
+    EXPECT_EQ(Common(all, {{0, kArrayIndexMax, 1}}).size(), all.size());
   }
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(1));
+  EXPECT_LE(all.size(), 1001u);
   EXPECT_EQ(CountOf(all), 4'000'000 - 2000);
 }
 
