@@ -41,6 +41,7 @@ SHOWS = {
     "muster apply -f examples/mission/guide-queues.yaml": ["clusterqueue/cluster-queue created", "localqueue/local-queue created"],
     "muster apply --dry-run -f examples/teams/queues.yaml": [r"clusterqueue/gangs-research created \(dry run\)"],
     "muster get jobs -n vision --state Succeeded -o name": [r"(?m)^job/1$"],
+    "muster get jobs -A --search count --since 24h": [r"\A.*\n(vision +\d+ +count-images-\w+ .*\n)+\Z"],
     "muster logs 1": [rf"(?m)^\[[\w-]+/count\] shard {shard} of 3: counting$" for shard in range(3)] +
                      [r"(?m)^\[[\w-]+/count\] shard 2: 3000 images$"],
     "muster describe jobs 1": [r"(?m)^state: +Succeeded$", r"Pods:\nPOD ", r"Conditions:\nTYPE ", r"Events:\nTIME ", "JobSucceeded"],
