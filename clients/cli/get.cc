@@ -214,8 +214,9 @@ int Watch(Session& session, const Kind& kind, GetOptions options, const client::
   handlers.on_event = [&](const client::JobEventNote& note) {
     std::string name;
     if (!Concerns(kind, options, note, &name)) return true;
-    if (kind.is_job() && options.name.empty()) {
-      // The server says whether the job is one of those that are listed.
+    if (!JobOptionsIn(options).empty()) {
+      // The server says whether the job is one of those that are listed. Without options the job is
+      // asked for by its number, which costs the server less.
       client::Query query = jobs;
       const client::Outcome<Objects> found = session.api.ListAll("/v1/jobs", query.Add("id", name));
       if (found.ok() && !found->empty()) show(found->front());

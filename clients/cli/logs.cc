@@ -34,7 +34,7 @@ constexpr int kLookMs = 1000;
 // repeated: a daemon that restarts, or another one that takes over, serves again within seconds.
 constexpr int kReopens = 60;
 
-// True of a server that is away for now.
+// True if the same question may be answered soon, by this server or the next one.
 bool IsAway(const client::Failure& failure) {
   return failure.kind == client::Failure::Kind::kUnreachable ||
          failure.kind == client::Failure::Kind::kTimedOut || failure.status == 503;

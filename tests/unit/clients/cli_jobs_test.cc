@@ -311,19 +311,17 @@ TEST_F(CliJobs, AWatchPrintsARowOnlyWhenSomethingItShowsIsAnother) {
     if (request.target.starts_with("/v1/events"))
       return asked == 0 ? FakeAnswer{200, events, "text/event-stream"}
                         : testing::Problem(500, "enough");
-    EXPECT_THAT(request.target, HasSubstr("user=ana")) << "what is listed is what is watched";
-    const bool list = request.target.find("&id=7") == std::string::npos;
-    // After the list the job is unchanged, and once not in the list; then it has other states.
+    const bool list = request.target.starts_with("/v1/jobs?");
+    // After the list the job is unchanged twice; then it has other states.
     const int look = list ? 0 : ++asked;
     SampleJob job{.id = 7, .message = "told " + std::to_string(look)};
     if (look == 3) job.state = "Failed";
     if (look == 4) job.state = "Failed", job.cluster = "beta";
-    return FakeAnswer{200, look == 2 ? R"({"items":[]})" : ListOf(job)};
+    return FakeAnswer{200, list ? ListOf(job) : ViewOf(job)};
   };
   Session session = Connect();
   GetOptions options;
   options.kind = "jobs";
-  options.user = "ana";
   options.watch = true;
   const CommandResult ran = Capture([&] { return Get(session, options); });
   std::vector<std::string> states;
@@ -334,6 +332,30 @@ TEST_F(CliJobs, AWatchPrintsARowOnlyWhenSomethingItShowsIsAnother) {
   EXPECT_THAT(states[1], HasSubstr("Running"));
   EXPECT_THAT(states[2], AllOf(HasSubstr("Failed"), HasSubstr("alpha")));
   EXPECT_THAT(states[3], AllOf(HasSubstr("Failed"), HasSubstr("beta")));
+}
+
+TEST_F(CliJobs, AWatchWithOptionsPrintsOnlyTheJobsThatTheServerListsForThem) {
+  const std::string events =
+      "id: 1\ndata: {\"seq\":1,\"job\":8,\"type\":\"JobUpdated\"}\n\n"
+      "id: 2\ndata: {\"seq\":2,\"job\":7,\"type\":\"JobUpdated\"}\n\n";
+  std::atomic<int> asked = 0;
+  answer_ = [&](const FakeRequest& request) {
+    if (request.target.starts_with("/v1/events"))
+      return asked == 0 ? FakeAnswer{200, events, "text/event-stream"}
+                        : testing::Problem(500, "enough");
+    EXPECT_THAT(request.target, HasSubstr("user=ana"));
+    if (request.target.find("&id=") != std::string::npos) ++asked;
+    const bool own = request.target.find("&id=7") != std::string::npos;
+    return FakeAnswer{200, own ? ListOf(SampleJob{.id = 7}) : R"({"items":[]})"};
+  };
+  Session session = Connect();
+  GetOptions options;
+  options.kind = "jobs";
+  options.user = "ana";
+  options.watch = true;
+  const CommandResult ran = Capture([&] { return Get(session, options); });
+  EXPECT_EQ(asked, 2);
+  EXPECT_EQ(std::count(ran.out.begin(), ran.out.end(), '\n'), 2) << ran.out;
 }
 
 // --- terminals
