@@ -37,10 +37,10 @@ namespace {
 // The wait of one try for the lead; between tries the loop answers clients.
 constexpr std::chrono::milliseconds kLeadWait{1000};
 constexpr std::int64_t kBackoffMs = 50;
-constexpr std::int64_t kBackoffMaxMs = 1000;
+constexpr std::int64_t kBackoffMaxMs = 500;
 
-// Nanoseconds until the next try: 50 ms doubled up to 1 s, of which the second half is random, so
-// that daemons that wait for one database do not ask it all at once.
+// Nanoseconds until the next try: 50 ms doubled up to half a second, of which the second half is
+// random, so that daemons that wait for one database do not ask it all at once.
 std::int64_t Backoff(int failures, Random& random) {
   const std::int64_t base = std::min(kBackoffMaxMs, kBackoffMs << std::min(failures, 10));
   return (base / 2 +

@@ -27,6 +27,7 @@
 #include <set>
 #include <utility>
 
+#include "schedd/base/limits_dialer.h"
 #include "schedd/base/mutex.h"
 #include "schedd/store/new_job.h"
 #include "schedd/store/pg/statements.h"
@@ -65,7 +66,8 @@ WriteSession::WriteSession(std::string url, std::int64_t resolve_ms, Watchdog& w
       resolve_ms_(resolve_ms),
       watchdog_(watchdog),
       health_(health),
-      board_(board) {}
+      board_(board),
+      dialer_([this] { return PqConnection::Open(url_, watchdog_); }) {}
 
 void WriteSession::Drop(std::string why) {
   connection_.reset();
@@ -86,11 +88,11 @@ void WriteSession::NoteWaiting() {
 }
 
 // Opens a session and prepares every statement of the writer. A failed try is remembered for a
-// second, so that queued calls fail at once instead of waiting for a connect timeout each.
+// second, so that queued calls fail at once instead of waiting for another one each.
 Failure WriteSession::Connect() {
   if (connection_ != nullptr && connection_->alive()) return {};
   if (connection_ != nullptr) Drop("the connection to the database was lost");
-  auto opened = PqConnection::Open(url_, watchdog_);
+  auto opened = dialer_.Dial(std::chrono::milliseconds(limits::kDialMs));
   if (!opened.ok()) {
     away_ = {FailureKind::kConnection, opened.error()};
     away_until_ = StoreHealth::Clock::now() + kConnectAgainAfter;
@@ -129,7 +131,7 @@ void WriteSession::Write(Epoch epoch, std::span<WriteUnit> units, std::stop_toke
     const Status sound = CheckNewJob(*unit.job);
     if (!sound.ok()) unit.accepted = sound.error();
   }
-  // A failed try to connect costs seconds: the calls behind it do not wait for another try.
+  // A failed try to connect takes its time: the calls behind it do not wait for another one.
   const bool tried = connection_ == nullptr && StoreHealth::Clock::now() < away_until_;
   const Failure connected = tried ? away_ : Connect();
   const Error* refusal = nullptr;

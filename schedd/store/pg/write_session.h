@@ -26,6 +26,7 @@
 #include "schedd/base/lease.h"
 #include "schedd/store/health.h"
 #include "schedd/store/pg/batch_encoding.h"
+#include "schedd/store/pg/dialer.h"
 #include "schedd/store/pg/pq.h"
 #include "schedd/store/pg/watchdog.h"
 #include "schedd/store/pg/write_unit.h"
@@ -151,6 +152,8 @@ class WriteSession {
   int broken_chains_ = 0;
   std::deque<Group> sent_;     // groups under way, the oldest first
   std::int64_t last_seq_ = 0;  // highest event number committed in this session
+  /// Ends first: its tries use the members above.
+  Dialer<std::unique_ptr<PqConnection>> dialer_;
 };
 
 }  // namespace muster::pg

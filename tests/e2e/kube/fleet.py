@@ -1,4 +1,6 @@
 """A musterd of a test's own in front of the real clusters of a test bed, and what must hold whatever its test did."""
+import collections
+import glob
 import os
 import re
 import sys
@@ -67,10 +69,31 @@ class Fleet:
         return job
 
     def ends(self, job_id, *states):
-        """The job's view once it has ended; in one of these states, if any are given."""
-        job = self.server.wait_state(job_id, "Succeeded", "Failed", "Cancelled")
+        """The job's view once it has ended; in one of these states, if any are given. One that does not end is told with all that is known of it."""
+        try:
+            job = self.server.wait_state(job_id, "Succeeded", "Failed", "Cancelled")
+        except AssertionError as failure:
+            raise AssertionError(f"{failure}\n{self.whereabouts(job_id)}") from None
         assert not states or job["state"] in states, job
         return job
+
+    def whereabouts(self, job_id):
+        """What Muster and the members know of a job, as text: for a test that has waited in vain."""
+        uid = self.server.job(job_id)["uid"]
+        lines = [self.server.run("muster", "explain", str(job_id), check=False).stdout, str(self.events(job_id)),
+                 str(sql(self.server, f"select cluster, attempt, state, remote_uid, detail from dispatches where job_uid = '{uid}'"))]
+        for name, member in self.members.items():
+            for path in [*COLLECTIONS.values(), "/api/v1/pods", "/apis/kueue.x-k8s.io/v1beta1/workloads"]:
+                if member.status_of("GET", path) != 200:
+                    continue
+                for item in member.call("GET", f"{path}?labelSelector=muster.io/job-uid={uid}")["items"]:
+                    meta = item["metadata"]
+                    lines.append(f"{name} {path} {meta['name']} labels={meta['labels']} deleted={meta.get('deletionTimestamp')} "
+                                 f"suspend={item['spec'].get('suspend')} status={item.get('status')}")
+            for path in sorted(glob.glob(os.path.join(self.bed.dir, name, "*.log"))):
+                with open(path, encoding="utf-8", errors="replace") as log:
+                    lines += [f"{name} {os.path.basename(path)}: {line.rstrip()}" for line in collections.deque(log, 10)]
+        return "\n".join(lines)
 
     def says(self, job, *words):
         """The job's view once its message has these words."""
