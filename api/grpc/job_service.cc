@@ -1,7 +1,8 @@
 // One method per RPC of JobService, with gRPC's callback API. Each method takes the caller
 // (CallerOf, which also refuses while the daemon is not ready), converts the request, makes one
 // call of SchedulerService, and converts the result into the response. Reads answer on gRPC's
-// thread and may block on the store; changes answer on the engine's thread after the commit. The
+// thread and may block on the store, but those that wait for a member have threads of their own;
+// changes answer on the engine's thread after the commit. The
 // two streams have classes of their own: SubmitStream and EventWatch.
 #include "api/grpc/job_service.h"
 
@@ -240,12 +241,18 @@ grpc::ServerUnaryReactor* JobServiceImpl::ReadLog(grpc::CallbackServerContext* c
   query.container = request->container();
   query.offset = request->offset();
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  Answer(context, reactor, service_.ReadLog(*who, request->id(), query),
-         [response](const LogChunk& chunk) {
-    response->set_data(chunk.data);
-    response->set_next_offset(chunk.next_offset);
-    response->set_ended(chunk.ended);
+  const bool taken = member_readers_.Post(
+      [this, context, reactor, response, who = *who, id = request->id(), query] {
+    Answer(context, reactor, service_.ReadLog(who, id, query), [response](const LogChunk& chunk) {
+      response->set_data(chunk.data);
+      response->set_next_offset(chunk.next_offset);
+      response->set_ended(chunk.ended);
+    });
   });
+  if (!taken) {
+    const Error busy = Overloaded("too many logs are being read", limits::kMemberRestMs);
+    reactor->Finish(StatusOf(context, busy));
+  }
   return reactor;
 }
 

@@ -5,6 +5,8 @@
 #include "api/grpc/event_hub.h"
 #include "api/service/scheduler_service.h"
 #include "muster/v1/jobs.grpc.pb.h"
+#include "schedd/base/limits_member_reads.h"
+#include "schedd/base/readers.h"
 
 namespace muster::api {
 
@@ -59,6 +61,8 @@ class JobServiceImpl final : public v1::JobService::CallbackService {
   SchedulerService& service_;
   const Callers& callers_;
   EventHub& events_;
+  // Where calls wait for members: gRPC has a handful of threads for all calls.
+  Readers member_readers_{limits::kGrpcMemberThreads, limits::kGrpcMemberReadsWaiting};
 };
 
 }  // namespace muster::api

@@ -148,6 +148,7 @@ Response WholeLog(ApiContext& api, const Caller& who, const std::string& job, Lo
   // The log may begin later than at its first byte, which is dropped in the end.
   reading->query.offset = first.next_offset - static_cast<std::int64_t>(first.data.size());
   reading->chunk = std::move(first);
+  response.asks_member = true;
   response.producer = [&service = api.service, who, job, reading](std::string* out) {
     const LogChunk& chunk = reading->chunk;
     *out += chunk.data;

@@ -1,5 +1,6 @@
-// Read is the loop: it runs on the pool, and each of its ends either schedules the next Read or
-// ends the stream. No thread waits between two reads; the follower lives in the scheduled task.
+// Read is the loop: it runs on the members' pool, and each of its ends either schedules the next
+// Read or ends the stream. No thread waits between two reads; the follower lives in the scheduled
+// task.
 #include "api/rest/log_follower.h"
 
 #include <utility>
@@ -19,7 +20,7 @@ void LogFollower::Start(std::shared_ptr<StreamSink> sink, std::shared_ptr<void> 
   sink_ = std::move(sink);
   slot_ = std::move(slot);
   query_.max_bytes = kLogPieceBytes;
-  workers_.Post([self = shared_from_this()] { self->Read(); });
+  workers_.PostMember([self = shared_from_this()] { self->Read(); });
   AskAgain();
 }
 
@@ -61,12 +62,13 @@ void LogFollower::Read() {
   if (chunk->data.empty()) return Pause();
   // The client sets the pace: the next piece is read when this one has left.
   sink_->WhenDrained(
-      [self = shared_from_this()] { self->workers_.Post([self] { self->Read(); }); });
+      [self = shared_from_this()] { self->workers_.PostMember([self] { self->Read(); }); });
 }
 
 void LogFollower::Pause() {
-  workers_.After(kPauseMs,
-                 [self = shared_from_this()] { self->workers_.Post([self] { self->Read(); }); });
+  workers_.After(kPauseMs, [self = shared_from_this()] {
+    self->workers_.PostMember([self] { self->Read(); });
+  });
 }
 
 }  // namespace muster::rest

@@ -6,7 +6,7 @@
 //
 // Handlers that only read the view run inline on the reading thread; handlers that may read the
 // store or parse long bodies run on the pool, and so do requests with credentials that another
-// program is asked about.
+// program is asked about. Those that wait for a member cluster have a pool of their own.
 #include "api/rest/routes.h"
 
 #include "api/auth/access_rules.h"
@@ -245,10 +245,10 @@ void AddJobs(Table& table) {
   table.Add("GET /v1/jobs/{id}/events", 0, Run::kPool, JobEvents);
   table.Add("GET /v1/jobs/{id}/script", 0, Run::kPool, JobScript);
   table.Add("GET /v1/jobs/{id}/manifest", 0, Run::kPool, JobManifest);
-  table.Add("GET /v1/jobs/{id}/pods", 0, Run::kPool, JobPods);
+  table.Add("GET /v1/jobs/{id}/pods", 0, Run::kMember, JobPods);
   table.Add("GET /v1/jobs/{id}/steps", 0, Run::kPool, JobSteps);
-  table.Add("GET /v1/jobs/{id}/member-events", 0, Run::kPool, JobMemberEvents);
-  table.Add("GET /v1/jobs/{id}/logs", 0, Run::kPool, JobLogs);
+  table.Add("GET /v1/jobs/{id}/member-events", 0, Run::kMember, JobMemberEvents);
+  table.Add("GET /v1/jobs/{id}/logs", 0, Run::kMember, JobLogs);
   table.Add("GET /v1/events", 0, Run::kPool, FollowEvents);
   table.Add("GET /v1/steps", 0, Run::kPool, ListSteps);
   table.Add("GET /v1/accounting", 0, Run::kPool, Accounting);

@@ -49,7 +49,8 @@ Result<std::vector<Item>> SchedulerService::OfMember(
   }
   const Result<Backend*> backend = BackendOf(*key);
   if (!backend.ok()) return backend.error();
-  Result<std::vector<Item>> items = ((*backend)->*read)(*key);
+  Result<std::vector<Item>> items =
+      member_reads_.Ask(clock_, key->cluster, [&] { return ((*backend)->*read)(*key); });
   // A job that waits again has no pods: the member removed those of the last attempt with it.
   const bool waits = !IsTerminal((*job)->state) && !HoldsQuota((*job)->state);
   if (!items.ok() && waits && items.error().code == Code::kNotFound) return std::vector<Item>{};
@@ -100,7 +101,8 @@ Result<LogChunk> SchedulerService::ReadLog(const auth::Principal& who, const std
   // One read of a member's log is bounded whatever the caller asks for.
   LogQuery bounded = query;
   bounded.max_bytes = std::min(query.max_bytes, limits::kLogReadBytes);
-  return (*backend)->ReadLog(*key, bounded);
+  return member_reads_.Ask(clock_, key->cluster,
+                           [&] { return (*backend)->ReadLog(*key, bounded); });
 }
 
 }  // namespace muster::api

@@ -8,10 +8,12 @@
 
 #include "api/auth/audit_sink.h"
 #include "api/auth/rate_limiter.h"
+#include "api/service/member_reads.h"
 #include "api/service/pod_set_cache.h"
 #include "backends/backend.h"
 #include "backends/member_probe.h"
 #include "backends/member_queues.h"
+#include "schedd/base/clock.h"
 #include "schedd/base/lease.h"
 #include "schedd/base/mutex.h"
 #include "schedd/engine/engine.h"
@@ -41,6 +43,8 @@ class ServiceParts {
   void SetRateLimiter(auth::RateLimiter* limiter) { limiter_ = limiter; }
   /// Before the first request; null: no member has a queue of its own.
   void SetMemberQueues(const MemberQueues* queues) { queues_ = queues; }
+  /// Before the first request; null: a member that does not answer is asked again and again.
+  void SetClock(const Clock* clock) { clock_ = clock; }
   /// Before the first request; null: no other daemon can lead.
   void SetLease(const LeaseBoard* lease) { lease_ = lease; }
   const LeaseBoard* lease() const { return lease_; }
@@ -61,6 +65,8 @@ class ServiceParts {
   MemberProbe* probe_ = nullptr;
   const MemberQueues* queues_ = nullptr;
   const LeaseBoard* lease_ = nullptr;
+  const Clock* clock_ = nullptr;
+  mutable MemberReads member_reads_;
   Mutex probing_;  // held while a member is probed
   // Incarnations of the members that this process added, by name.
   std::map<std::string, std::string> added_ MUSTER_GUARDED_BY(probing_);

@@ -20,11 +20,11 @@
 #include <vector>
 
 #include "backends/launcher/codec.h"
-#include "backends/launcher/readers.h"
 #include "backends/launcher/wire.h"
 #include "schedd/base/limits.h"
 #include "schedd/base/limits_launcher.h"
 #include "schedd/base/mutex.h"
+#include "schedd/base/readers.h"
 #include "schedd/telemetry/log.h"
 
 namespace muster {
@@ -141,7 +141,7 @@ class LauncherServer::Impl final : public ObservationSink {
   Backend& backend_;
   const LauncherServerOptions options_;
   int listener_ = -1;
-  launcher::Readers readers_;
+  Readers readers_{limits::kLauncherReaders, limits::kLauncherReadsWaiting};
   Mutex mutex_;
   // The open connection, and whether it is told reports.
   launcher::SessionPtr session_ MUSTER_GUARDED_BY(mutex_);

@@ -20,8 +20,9 @@ inline constexpr int kLauncherListPart = 1000;
 // Threads that read pods and logs, and questions that wait for them.
 inline constexpr int kLauncherReaders = 4;
 inline constexpr std::size_t kLauncherReadsWaiting = 256;
-// How long a question about pods or a log waits for its answer: a log is read from a local disk.
-inline constexpr std::int64_t kLauncherReadWithinMs = 30'000;
+// How long a question about pods or a log waits for its answer: a log is read from a local disk. It
+// is longer than limits::kMemberStallMs, so that a launcher that is stopped is noticed.
+inline constexpr std::int64_t kLauncherReadWithinMs = 10'000;
 // How long the other calls wait for their answers before the connection is given up: the launcher's
 // one thread may delete a large directory first. A removal has no such bound, because it is
 // answered when the pods have had their grace period.

@@ -264,6 +264,7 @@ Status Daemon::Impl::Serve() {
       [this](const std::string& cluster) { return dispatcher->BackendOf(cluster); });
   service->SetAudit(audit.get());
   service->SetRateLimiter(&rate_limiter);
+  service->SetClock(&clock);
   service->SetProbe(kubernetes);
   service->SetMemberQueues(kubernetes);
   service->SetLease(&lease);

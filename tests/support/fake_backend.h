@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "backends/backend.h"
+#include "tests/support/held_calls.h"
 
 namespace muster::test {
 
@@ -53,9 +54,13 @@ class FakeBackend final : public Backend {
   Result<std::vector<PodStatus>> Pods(const DispatchKey&) override {
     return std::vector<PodStatus>{};
   }
-  Result<LogChunk> ReadLog(const DispatchKey&, const LogQuery&) override { return LogChunk{}; }
+  Result<LogChunk> ReadLog(const DispatchKey&, const LogQuery&) override {
+    log_reads.Pass();
+    return LogChunk{};
+  }
 
   bool creates_suspended = false;  // set before the first call
+  HeldCalls log_reads;
 
  private:
   void Push(BackendCall call);

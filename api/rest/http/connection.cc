@@ -243,6 +243,7 @@ void Connection::Finish(Response response) {
   if (!answer_complete_ && response.producer) {
     producer_ = std::move(response.producer);
     pumping_ = true;
+    asks_member_ = response.asks_member;
   }
   StreamStart stream;
   if (!answer_complete_ && response.stream) {
@@ -319,14 +320,16 @@ void Connection::AfterFlushLocked() {
   if (answer_complete_) {
     EndAnswerLocked();
   } else if (pumping_) {
-    host_->workers.Post([self = shared_from_this()] { self->Pump(); });
+    auto pump = [self = shared_from_this()] { self->Pump(); };
+    asks_member_ ? host_->workers.PostMember(std::move(pump))
+                 : host_->workers.Post(std::move(pump));
   } else if (when_drained_) {
     host_->workers.PostWriter(std::exchange(when_drained_, nullptr));
   }
 }
 
-// Makes the next pieces of a long body, on the pool. The producer is taken out while it runs
-// without the lock, since it may block on the store.
+// Makes the next pieces of a long body, on a pool. The producer is taken out while it runs without
+// the lock, since it may block.
 void Connection::Pump() {
   BodyProducer producer;
   {

@@ -22,6 +22,7 @@
 #include "api/rest/http/guard.h"
 #include "api/rest/http/message.h"
 #include "api/rest/http/workers.h"
+#include "schedd/base/limits_member_reads.h"
 #include "schedd/base/mutex.h"
 
 namespace muster::rest {
@@ -40,7 +41,7 @@ struct ConnectionHost {
         tls_refused(metrics.GetCounter("muster_tls_handshakes_refused_total",
                                        "Connections that ended in the TLS handshake",
                                        {{"api", "rest"}})),
-        workers(pool_threads) {}
+        workers(pool_threads, limits::kRestMemberThreads) {}
   const RouteTable routes;
   AccessMetrics access;
   Counter& tls_refused;
@@ -151,6 +152,7 @@ class Connection final : public ByteSink,
   std::int64_t started_ns_ MUSTER_GUARDED_BY(mutex_) = 0;
   BodyProducer producer_ MUSTER_GUARDED_BY(mutex_);
   bool pumping_ MUSTER_GUARDED_BY(mutex_) = false;
+  bool asks_member_ MUSTER_GUARDED_BY(mutex_) = false;  // see Response
   std::function<void()> when_drained_ MUSTER_GUARDED_BY(mutex_);
   // Output.
   std::string out_ MUSTER_GUARDED_BY(mutex_);

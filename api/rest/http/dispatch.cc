@@ -1,5 +1,5 @@
 // A synchronous handler runs on the reading thread (Run::kInline, unless this request may block),
-// on the pool or on the thread of tables, and its result is the answer. An asynchronous handler
+// on a pool or on the thread of tables, and its result is the answer. An asynchronous handler
 // gets a Responder and may answer later, usually on the engine's thread. LateAnswer makes that
 // cheap and safe: the engine's thread pushes one task to the writer thread, which renders and sends
 // the answer; only the first answer counts; and if the Responder is destroyed unanswered, because
@@ -98,7 +98,9 @@ void Dispatch(std::shared_ptr<Connection> connection, ConnectionHost& host, Pars
     auto task = [connection = std::move(connection), sync, request] {
       connection->Finish(RunSync(*sync, *request));
     };
-    return table ? host.workers.PostTable(std::move(task)) : host.workers.Post(std::move(task));
+    if (table) return host.workers.PostTable(std::move(task));
+    if (route.run == Run::kMember) return host.workers.PostMember(std::move(task));
+    return host.workers.Post(std::move(task));
   }
   const auto* async = std::get_if<AsyncHandler>(&route.handler);
   // The answer holds the host, because the engine's callback may come after the server has gone.

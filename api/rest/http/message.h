@@ -55,8 +55,8 @@ struct Request {
   bool IsKubernetesPath() const;
 };
 
-/// Appends the next piece of a long body; false after the last one. Runs on a worker of the pool,
-/// never on the threads that read or write, so it may block on the store.
+/// Appends the next piece of a long body; false after the last one. Runs on a worker of a pool,
+/// never on the threads that read or write, so it may block.
 using BodyProducer = std::function<bool(std::string* out)>;
 
 /// An answer that stays open (server-sent events, followed logs). Thread-safe.
@@ -81,6 +81,8 @@ struct Response {
   std::string body = {};
   std::vector<std::pair<std::string, std::string>> headers = {};
   BodyProducer producer = {};
+  /// The producer waits for a member cluster: it runs on the members' pool.
+  bool asks_member = false;
   StreamStart stream = {};
   /// The end of the stream tells that everything was sent: a server that stops breaks it off.
   bool end_tells = false;

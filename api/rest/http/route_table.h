@@ -21,6 +21,7 @@ enum class Run : std::uint8_t {
   kInline,  // on the thread that read the request: only for handlers that never block
   kPool,    // on a worker of the pool: for handlers that may read the store
   kTable,   // on the one thread of low priority: for handlers that look at all jobs
+  kMember,  // on a worker of the members' pool: for handlers that may wait for a member cluster
 };
 
 /// What a request needs before its handler runs.

@@ -1,6 +1,7 @@
-// Three Asio thread pools: one thread that writes, several that may block, and one of low priority
-// that looks at all jobs. PostWriter has a queue in front of Asio: only the task that finds it
-// empty wakes the writer, which then takes the whole queue.
+// Four Asio thread pools: one thread that writes, several that may block on the store, several that
+// may wait for members, and one of low priority that looks at all jobs. PostWriter has a queue in
+// front of Asio: only the task that finds it empty wakes the writer, which then takes the whole
+// queue.
 #include "api/rest/http/workers.h"
 
 #include <sched.h>
@@ -53,8 +54,9 @@ void StayBehindOthers() {
 }  // namespace
 
 struct Workers::Impl {
-  explicit Impl(int pool_threads)
+  Impl(int pool_threads, int member_threads)
       : pool(std::make_unique<asio::thread_pool>(static_cast<std::size_t>(pool_threads))),
+        member(std::make_unique<asio::thread_pool>(static_cast<std::size_t>(member_threads))),
         table(std::make_unique<asio::thread_pool>(1)),
         writer(std::make_unique<asio::thread_pool>(1)) {
     asio::post(*table, StayBehindOthers);
@@ -62,6 +64,7 @@ struct Workers::Impl {
   Mutex mutex;
   // Null once stopped: destroying the pools destroys the tasks that never ran.
   std::unique_ptr<asio::thread_pool> pool MUSTER_GUARDED_BY(mutex);
+  std::unique_ptr<asio::thread_pool> member MUSTER_GUARDED_BY(mutex);
   std::unique_ptr<asio::thread_pool> table MUSTER_GUARDED_BY(mutex);
   std::unique_ptr<asio::thread_pool> writer MUSTER_GUARDED_BY(mutex);
   bool stopped MUSTER_GUARDED_BY(mutex) = false;
@@ -81,12 +84,18 @@ struct Workers::Impl {
   }
 };
 
-Workers::Workers(int pool_threads) : impl_(std::make_unique<Impl>(pool_threads)) {}
+Workers::Workers(int pool_threads, int member_threads)
+    : impl_(std::make_unique<Impl>(pool_threads, member_threads)) {}
 Workers::~Workers() { Stop(); }
 
 void Workers::Post(Task task) {
   const MutexLock lock(impl_->mutex);
   if (!impl_->stopped) asio::post(*impl_->pool, std::move(task));
+}
+
+void Workers::PostMember(Task task) {
+  const MutexLock lock(impl_->mutex);
+  if (!impl_->stopped) asio::post(*impl_->member, std::move(task));
 }
 
 void Workers::PostTable(Task task) {
@@ -119,9 +128,10 @@ void Workers::Stop() {
     if (impl_->stopped) return;
     impl_->stopped = true;
   }
-  for (auto* pool : {&impl_->pool, &impl_->table, &impl_->writer}) (*pool)->stop();
-  for (auto* pool : {&impl_->pool, &impl_->table, &impl_->writer}) (*pool)->join();
-  for (auto* pool : {&impl_->pool, &impl_->table, &impl_->writer}) pool->reset();
+  const auto pools = {&impl_->pool, &impl_->member, &impl_->table, &impl_->writer};
+  for (auto* pool : pools) (*pool)->stop();
+  for (auto* pool : pools) (*pool)->join();
+  for (auto* pool : pools) pool->reset();
   // Tasks are destroyed without the lock, since their destructors may post further ones.
   std::vector<Task> dropped;
   const MutexLock lock(impl_->mutex);

@@ -1,6 +1,6 @@
 // Workers: the server's own threads. One writer thread has late answers, sockets that were full,
-// timers and streams; a small pool has handlers that may block on the store. Only this header and
-// its source see Asio's event loop.
+// timers and streams; a small pool has handlers that may block on the store, and another one those
+// that may wait for a member. Only this header and its source see Asio's event loop.
 //
 // Thread-safe.
 #pragma once
@@ -13,11 +13,14 @@ namespace muster::rest {
 
 class Workers {
  public:
-  explicit Workers(int pool_threads);
+  Workers(int pool_threads, int member_threads);
   ~Workers();
   using Task = std::function<void()>;
   /// Runs `task` on the pool, where it may block.
   void Post(Task task);
+  /// Runs `task` on the members' pool, where it may wait for a member cluster. Those who wait there
+  /// keep nobody waiting who asks for something else.
+  void PostMember(Task task);
   /// Runs `task` on a thread of its own with low priority, one after the other, so that what takes
   /// long for a reader does not delay those who change something.
   void PostTable(Task task);

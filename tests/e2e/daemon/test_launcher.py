@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
 
@@ -189,6 +190,32 @@ class WithALauncher(unittest.TestCase):
         finally:
             self.server.process.send_signal(signal.SIGCONT)
         self.ended_once(job, "daemon-sleeps")
+
+    def test_readers_of_a_stopped_launcher_keep_nobody_else_waiting(self):
+        job = self.begun("launcher-sleeps")
+        os.kill(self.launcher.process.pid, signal.SIGSTOP)
+        told = []
+
+        def read():
+            told.append(self.server.call("GET", f"/v1/jobs/{job}/logs"))
+
+        readers = [threading.Thread(target=read) for _ in range(40)]
+        try:
+            for one in readers:
+                one.start()
+            for _ in range(20):
+                self.assertEqual(self.server.call("GET", "/v1/jobs?limit=1")[0], 200)
+            self.assertEqual(told, [], "the logs wait while the list is answered")
+            for one in readers:
+                one.join()
+        finally:
+            os.kill(self.launcher.process.pid, signal.SIGCONT)
+        self.assertEqual({status for status, _ in told}, {503})
+        refused = [answer for _, answer in told if "member cluster east does not answer" in str(answer)]
+        self.assertGreater(len(refused), 0, "most of them are refused at once when the first ones have waited in vain")
+        self.server.wait(lambda: self.log_of(job) == "begin\n", what="its log can be read again")
+        self.server.open_gate("launcher-sleeps")
+        self.ended_once(job, "launcher-sleeps")
 
     def test_nobody_else_speaks_to_the_launcher(self):
         """Another user is refused by the socket's mode; root, who passes it, because a daemon is connected."""

@@ -8,7 +8,9 @@
 #include <thread>
 #include <vector>
 
+#include "schedd/base/limits_member_reads.h"
 #include "tests/e2e/grpc/grpc_world.h"
+#include "tests/support/fake_backend.h"
 
 namespace muster::test {
 namespace {
@@ -474,6 +476,32 @@ TEST_F(GrpcServerTest, AHostBeyondLoopback_AndAPortInUse_AreRefusedAtStart) {
   EXPECT_NE(refused.error().detail.find("loopback"), std::string::npos);
   api::GrpcServer taken(service_, authenticator_, {"127.0.0.1", server_->port()});
   EXPECT_EQ(taken.Start().error().code, Code::kUnavailable);
+}
+
+TEST_F(GrpcServerTest, ReadersThatWaitForAMemberKeepNobodyElseWaiting) {
+  FakeBackend east("east");
+  backend_ = &east;
+  const std::string id = std::to_string(MustSubmit(JobText("train")));
+  const auto read_log = [&] {
+    grpc::ClientContext context;
+    v1::ReadLogRequest request;
+    request.set_id(id);
+    v1::ReadLogResponse response;
+    return jobs_->ReadLog(&context, request, &response);
+  };
+  while (!read_log().ok()) std::this_thread::yield();
+  east.log_reads.Hold();
+  std::vector<std::thread> readers;
+  for (int i = 0; i < limits::kGrpcMemberThreads; ++i)
+    readers.emplace_back([&] { EXPECT_TRUE(read_log().ok()); });
+  east.log_reads.Await(limits::kGrpcMemberThreads);
+  grpc::ClientContext context;
+  v1::GetJobRequest request;
+  request.set_id(id);
+  v1::Job job;
+  EXPECT_TRUE(jobs_->GetJob(&context, request, &job).ok());
+  east.log_reads.LetGo();
+  for (std::thread& one : readers) one.join();
 }
 
 }  // namespace

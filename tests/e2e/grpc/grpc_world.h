@@ -90,7 +90,8 @@ class GrpcServerTest : public ::testing::Test {
       : random_(1),
         engine_(store_, clock_, random_, members_, metrics_, std::move(options),
                 [this](const std::vector<Event>& events) { Publish(events); }),
-        service_(engine_, store_, random_, authorizer_, {}),
+        service_(engine_, store_, random_, authorizer_,
+                 [this](const std::string&) { return backend_.load(); }),
         server_(std::make_unique<api::GrpcServer>(
             service_, authenticator_,
             api::GrpcOptions{"127.0.0.1", 0, api::StreamCounts(0), front})),
@@ -191,6 +192,7 @@ class GrpcServerTest : public ::testing::Test {
   AllowAll authorizer_;
   FixedAuthenticator authenticator_;
   std::atomic<bool> server_started_{false};
+  std::atomic<Backend*> backend_{nullptr};
   Engine engine_;
   api::SchedulerService service_;
   std::unique_ptr<api::GrpcServer> server_;

@@ -397,6 +397,23 @@ TEST(RestLogs, AnAnswerSaysWhereItBeginsAndALaterOneGoesOnThere) {
   EXPECT_EQ(begins(logs + "?tail=2"), std::to_string(text.size() - 22));
 }
 
+TEST(RestLogs, ReadersThatWaitForAMember_KeepNobodyElseWaiting) {
+  ApiWorld api;
+  const std::string job = api.Submit("train");
+  while (api.Get("/v1/jobs/" + job + "/logs").status != 200) std::this_thread::yield();
+  api.backend.log_reads.Hold();
+  std::vector<std::thread> readers;
+  for (int i = 0; i < limits::kRestPoolThreads; ++i) {
+    readers.emplace_back(
+        [&api, &job] { EXPECT_EQ(api.Get("/v1/jobs/" + job + "/logs").status, 200); });
+  }
+  api.backend.log_reads.Await(limits::kRestPoolThreads);
+  EXPECT_EQ(api.Get("/v1/jobs/" + job).status, 200);
+  EXPECT_EQ(api.Get("/v1/jobs").status, 200);
+  api.backend.log_reads.LetGo();
+  for (std::thread& one : readers) one.join();
+}
+
 TEST(RestLogs, AFollowerGoesOnFromAnOffset) {
   ApiWorld api;
   const std::string id = api.Submit("train");

@@ -10,6 +10,7 @@
 
 #include "api/rest/rest_server.h"
 #include "tests/e2e/rest_probes/raw_client.h"
+#include "tests/support/held_calls.h"
 #include "tests/unit/service/service_world.h"
 
 namespace muster::test {
@@ -40,6 +41,7 @@ class LogBackend final : public Backend {
     return std::vector<PodStatus>(1);
   }
   Result<LogChunk> ReadLog(const DispatchKey&, const LogQuery& query) override {
+    log_reads.Pass();
     const std::lock_guard lock(mutex_);
     if (query.container == "absent") return NotFound("there is no container \"absent\"");
     const auto size = static_cast<std::int64_t>(log_.size());
@@ -51,6 +53,8 @@ class LogBackend final : public Backend {
     chunk.ended = ended_ && chunk.next_offset == size;
     return chunk;
   }
+
+  HeldCalls log_reads;
 
  private:
   std::mutex mutex_;

@@ -1,20 +1,18 @@
 // Each thread takes the oldest task.
-#include "backends/launcher/readers.h"
+#include "schedd/base/readers.h"
 
 #include <utility>
 
-#include "schedd/base/limits_launcher.h"
+namespace muster {
 
-namespace muster::launcher {
-
-Readers::Readers() {
-  for (int i = 0; i < limits::kLauncherReaders; ++i)
+Readers::Readers(int threads, std::size_t waiting) : waiting_(waiting) {
+  for (int i = 0; i < threads; ++i)
     threads_.emplace_back([this](const std::stop_token& stop) { Run(stop); });
 }
 
 bool Readers::Post(std::function<void()> task) {
   MutexLock lock(mutex_);
-  if (tasks_.size() >= limits::kLauncherReadsWaiting) return false;
+  if (tasks_.size() >= waiting_) return false;
   tasks_.push_back(std::move(task));
   wake_.NotifyOne();
   return true;
@@ -31,4 +29,4 @@ void Readers::Run(const std::stop_token& stop) {
   }
 }
 
-}  // namespace muster::launcher
+}  // namespace muster
