@@ -94,9 +94,10 @@ class PodLogs::Stream final : public StreamSink {
     return begin_ <= offset && !failure_;
   }
   // Waits for data at `offset`, until the piece is full, the log has ended, or it is quiet. A
-  // stream that was quiet at the last read is not waited for. `over`: the piece reaches to the end
-  // of the answer.
-  Result<LogChunk> Read(std::int64_t offset, std::size_t max_bytes, bool* over) {
+  // stream that was quiet at the last read is not waited for. `answers`: the member answers before
+  // the first byte, so that no answer is an error. `over`: the piece reaches to the end of the
+  // answer.
+  Result<LogChunk> Read(std::int64_t offset, std::size_t max_bytes, bool answers, bool* over) {
     MutexLock lock(mutex_);
     if (!waited_) {
       changed_.WaitFor(mutex_, kFirstWait,
@@ -114,6 +115,7 @@ class PodLogs::Stream final : public StreamSink {
     }
     quiet_ = End() <= offset;
     if (failure_) return *failure_;
+    if (answers && !opened_) return Unavailable("the member does not answer");
     LogChunk chunk = PieceLocked(offset, max_bytes);
     *over = ended_ && chunk.next_offset >= End();
     std::shared_ptr<ApiStream> resume;
@@ -182,7 +184,8 @@ Result<LogChunk> PodLogs::Read(const SessionPtr& session, const PodState& pod,
   std::shared_ptr<Stream> stream = Take(session.get(), pod, container, query);
   if (stream == nullptr) stream = OpenLog(session, pod, container, query, 0);
   bool over = false;
-  Result<LogChunk> chunk = stream->Read(query.offset, query.max_bytes, &over);
+  // A kubelet answers a request that follows with the first line, which may be hours away.
+  Result<LogChunk> chunk = stream->Read(query.offset, query.max_bytes, Ended(pod), &over);
   if (!chunk.ok() || over) {
     stream->Close();
     if (!chunk.ok()) return AsLogError(chunk.error(), pod, container);

@@ -181,6 +181,18 @@ TEST_F(RemovalTest, TheLogOfAnEndedPod_Ends) {
   EXPECT_EQ(backend_->ReadLog(key, query).error().code, Code::kNotFound);
 }
 
+TEST_F(RemovalTest, TheLogOfAnEndedPodOnAMemberThatHangs_IsNoEmptyLog) {
+  Connect();
+  const DispatchKey key = Key();
+  ASSERT_TRUE(Run(key, {{"bed.test/run", "0s"}, {"bed.test/log", "done\n"}}).ok());
+  sink_.recording.AwaitEnd(key);
+  member_.Inject({.kind = fake::FaultKind::kHang, .verb = "log"});
+  const auto chunk = backend_->ReadLog(key, {});
+  ASSERT_FALSE(chunk.ok());
+  EXPECT_EQ(chunk.error().code, Code::kUnavailable);
+  EXPECT_EQ(backend_->ReadLog(key, {})->data, "done\n");
+}
+
 TEST_F(RemovalTest, ALogBeforeItsPod_IsNotThereYet) {
   Connect();
   const DispatchKey key = Key();
