@@ -389,12 +389,7 @@ Draft Requeued(const JobRecord& job, std::string_view reason, const std::string&
 }
 
 Draft BackoffFinished(const JobRecord& job, WallTime now) {
-  Draft draft = Requeued(job, "BackoffFinished", kBackoffText, now);
-  // The host's clock may have reached the time of --begin before `now` does.
-  const auto& at = StateOf(*draft).requeue_at;
-  if (at && *at > now)
-    ChangeState(draft.get(), [](AdmissionState* state) { state->requeue_at.reset(); });
-  return draft;
+  return Requeued(job, "BackoffFinished", kBackoffText, now);
 }
 
 Draft Stopping(const JobRecord& job, Reason reason, const std::string& message) {

@@ -103,14 +103,18 @@ void ReturnToQueue(JobRecord* job, const AdmissionSettings& settings, WallTime n
   SetCondition(job, "Requeued", at_once, reason, message, now);
 }
 
-// A job that a user reactivates starts with a new count of tries.
+// A back-off that is over is forgotten, as Kueue does: a clock that is set back afterwards must not
+// begin it again, because nobody would end it. A job that a user reactivates starts with a new
+// count of tries.
 void MarkRequeued(JobRecord* job, std::string_view reason, const std::string& message,
                   WallTime now) {
   SetCondition(job, "Requeued", true, reason, message, now);
-  if (reason != "Reactivated") return;
-  ChangeState(job, [](AdmissionState* state) {
-    state->requeue_count = 0;
+  const bool reactivated = reason == "Reactivated";
+  if (!reactivated && (reason != "BackoffFinished" || !StateOf(*job).requeue_at)) return;
+  ChangeState(job, [reactivated](AdmissionState* state) {
     state->requeue_at.reset();
+    if (!reactivated) return;
+    state->requeue_count = 0;
     state->deactivation_cause.clear();
   });
 }

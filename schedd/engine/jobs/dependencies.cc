@@ -184,6 +184,14 @@ Result<std::optional<Parent>> Dependencies::Ask(JobId dependent, const Dependenc
   return parent;
 }
 
+// What is decided about a new job is written before the open commit: if the daemon dies between the
+// two, the new job would go by an end that has never been. In memory it is judged again, by a
+// commit behind its parent's. The counts of an array do not say whether they are durable.
+bool Dependencies::IsDurable(JobId parent) const {
+  const JobPtr live = jobs_.Find(parent);
+  return live != nullptr && !arrays_.Has(parent) && commits_.committed().jobs.Find(parent) == live;
+}
+
 // An array that a dependency means as a whole is named as one from then on. A new job is no
 // singleton yet: earlier ones may be on their way to the store, and are in memory when it is.
 DependencyJudgement Dependencies::JudgeOne(const JobRecord& job, Dependency* one,
@@ -199,6 +207,7 @@ DependencyJudgement Dependencies::JudgeOne(const JobRecord& job, Dependency* one
   }
   if (!parent) return {};
   if (one->task == -1 && parent->is_array) one->task = kAllTasks;
+  if (parents == nullptr && !IsDurable(one->job)) return {};
   if (parent->is_array && IsByIndex(job, *one)) return {};
   return JudgeDependency(*one, parent->state, context_.clock.WallNow());
 }

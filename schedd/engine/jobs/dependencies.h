@@ -33,8 +33,8 @@ class Dependencies : public JobFollower {
   /// Forgets everything, for a recovery.
   void Reset();
   /// Judges the dependencies of a job that is new, or has new ones, as far as memory knows its
-  /// parents. The rest is judged when the job is in memory (Fire), and a job that can never start
-  /// is cancelled then, if it asked for that.
+  /// parents and the database has what it knows. The rest is judged when the job is in memory
+  /// (Fire), and a job that can never start is cancelled then, if it asked for that.
   void JudgeNew(JobRecord* job);
   /// kInvalidArgument if these dependencies of the job would make a circle.
   Status CheckCircle(const JobRecord& job, const std::vector<Dependency>& wanted) const;
@@ -72,6 +72,8 @@ class Dependencies : public JobFollower {
   void NoteParent(const JobRecord& parent);
   void SetTimer(JobId id, WallTime due);
   bool EarlierLeft(const JobRecord& job) const;
+  /// Whether the database has what memory says of a parent.
+  bool IsDurable(JobId parent) const;
   /// The verdict on one dependency of the job: kWaits also if a parent is not known. `parents`:
   /// null for memory alone.
   DependencyJudgement JudgeOne(const JobRecord& job, Dependency* one, Parents* parents);
