@@ -73,7 +73,10 @@ class PgStore final : public Store {
   ~PgStore() override { watchdog_.Stop(std::chrono::milliseconds(limits::kStopDatabaseMs)); }
 
   Result<Lease> Lead(const std::string& holder, std::chrono::milliseconds wait) override {
-    return writer_.Lead(holder, wait);
+    Result<Lease> lease = writer_.Lead(holder, wait);
+    // The world is read next, which the readers would refuse while they rest.
+    if (lease.ok()) readers_.Heard();
+    return lease;
   }
   Result<StoredWorld> Load(Epoch epoch, WallTime finished_since) override;
   using Store::Accept;

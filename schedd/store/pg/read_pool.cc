@@ -96,6 +96,14 @@ void ReadPool::Leave(const Pass& pass, const Status& outcome) {
   freed_.NotifyAll();
 }
 
+void ReadPool::Heard() {
+  {
+    const MutexLock lock(mutex_);
+    silent_ = false;
+  }
+  freed_.NotifyAll();
+}
+
 // kStalledReaders readers may wait until their own deadline; the others are refused as soon as the
 // pool is stalled. A connection is opened outside the lock.
 Result<std::unique_ptr<pqxx::connection>> ReadPool::Take(Pass* pass) {

@@ -62,6 +62,9 @@ class ReadPool {
   /// not answer in time or too many readers wait.
   Status Run(const Read& read);
   Status RunLong(const LongRead& read);
+  /// The database has answered somebody else: reads need not wait any more until a probe of their
+  /// own finds that out.
+  void Heard();
 
  private:
   using Clock = std::chrono::steady_clock;
