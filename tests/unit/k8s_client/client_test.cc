@@ -488,14 +488,17 @@ TEST_F(LeadTest, WhatTheMemberAskedToRepeatIsNotRepeatedByWhoLeadsNoMore) {
 TEST_F(LeadTest, WhatWasBeingConnectedWhileTheProcessWasStopped_IsNotWritten) {
   TestServer server([](const SeenRequest&) { return Reply{201}; });
   const auto client = Client(server);
+  // The stop is behind the beginning of the connection and before its end: all of it is on this
+  // strand, which waits until both are in its queue.
+  Latch begin, latch;
+  ASSERT_TRUE(client->Post([&] { begin.Wait(); }));
   const Answer create(*client, Post("/create"));
-  // Behind the beginning of the connection and before its end: all of it is on this strand.
-  Latch latch;
   std::atomic<bool> stopped{false};
   ASSERT_TRUE(client->Post([&] {
     stopped = true;
     latch.Wait();
   }));
+  begin.Open();
   ASSERT_TRUE(Eventually([&] { return stopped.load(); }));
   world.clock.Advance(5'000);
   latch.Open();
