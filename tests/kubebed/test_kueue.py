@@ -88,10 +88,11 @@ class Kueue(unittest.TestCase):
         self.member.wait(WORKLOADS, lambda seen: not seen["items"])
 
     def test_a_prebuilt_workload_of_other_pods_is_out_of_sync(self):
-        self.member.call("POST", WORKLOADS, workload("copy", pods=2))
-        self.submit("other", pods=1, prebuilt_workload_name="copy")
-        self.member.wait(WORKLOADS + "/copy", lambda seen: condition(seen, "Finished"))
-        self.assertEqual(self.reason("copy", "Finished")[0]["reason"], "OutOfSync")
+        # Not "copy": the job of another test still names that.
+        self.member.call("POST", WORKLOADS, workload("unlike", pods=2))
+        self.submit("other", pods=1, prebuilt_workload_name="unlike")
+        self.member.wait(WORKLOADS + "/unlike", lambda seen: condition(seen, "Finished"))
+        self.assertEqual(self.reason("unlike", "Finished")[0]["reason"], "OutOfSync")
         self.suspended("other", True)
 
     def test_what_cannot_be_admitted_says_why(self):

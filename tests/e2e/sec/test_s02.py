@@ -233,8 +233,15 @@ class Munged:
         return self
 
     def end(self):
-        self.process.send_signal(signal.SIGTERM)
-        self.process.wait()
+        """munged misses a signal that comes while it goes back to wait for a connection: it is told again."""
+        deadline = time.monotonic() + PATIENCE
+        while self.process.poll() is None:
+            assert time.monotonic() < deadline, "munged does not end"
+            self.process.send_signal(signal.SIGTERM)
+            try:
+                self.process.wait(timeout=2)
+            except subprocess.TimeoutExpired:
+                pass
 
     def close(self):
         self.end()
