@@ -80,21 +80,6 @@ TEST(Requeue, ItSaysUntilWhenItWaitsAndLeavesItsQuotaToOthers) {
   EXPECT_EQ(core::HeldBackUntil(*world.Job(id)), std::nullopt);
 }
 
-// Found by seed 2948 of R19.
-TEST(Requeue, AWaitThatIsOver_IsNotBegunAgainByAClockThatIsSetBack) {
-  EngineWorld world;
-  DeclareWaiting(&world);
-  const JobId id = RequeuedJob(&world, {.name = "again", .pods = {Pods{1, {{"cpu", 4000}}}}});
-  const JobId other = world.Submit({.name = "other", .pods = {Pods{1, {{"cpu", 4000}}}}})->id;
-  world.Run();
-  Pass(&world, limits::kRequeueWaitMs);
-  ASSERT_EQ(world.Job(id)->reason, Reason::kWaitingForQuota);
-  world.clock.Jump(-2 * limits::kRequeueWaitMs);
-  world.members.End(world.KeyOf(other), RemotePhase::kSucceeded);
-  world.Run();
-  EXPECT_EQ(world.StateOf(id), JobState::kRunning);
-}
-
 TEST(Requeue, ARestartOfTheDaemonKeepsTheWait) {
   EngineWorld world;
   DeclareWaiting(&world);

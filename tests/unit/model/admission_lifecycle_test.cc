@@ -235,6 +235,15 @@ TEST_F(AdmissionLifecycleTest, PodsThatDoNotStart_AreEvicted_ThenDeactivatedAtTh
   EXPECT_EQ(StateOf(job_).requeue_count, 0);
 }
 
+// A clock that is set back would begin it again: found by seed 2948 of R19.
+TEST_F(AdmissionLifecycleTest, ABackOffThatIsOver_IsForgotten_AndOneThatIsNotIsKept) {
+  DelayRequeue(&job_, After(60));
+  MarkRequeued(&job_, "ClusterQueueRestarted", "", After(20));
+  EXPECT_EQ(StateOf(job_).requeue_at, After(60));
+  MarkRequeued(&job_, "BackoffFinished", "", After(60));
+  EXPECT_FALSE(StateOf(job_).requeue_at);
+}
+
 TEST_F(AdmissionLifecycleTest, SecondPass_IsForOpenPlacementsOfQuotaHolders) {
   auto admission = std::make_shared<Admission>(*Four());
   admission->pod_sets[0].topology_delayed = true;
