@@ -2,8 +2,8 @@
 // (CallerOf, which also refuses while the daemon is not ready), converts the request, makes one
 // call of SchedulerService, and converts the result into the response. Reads answer on gRPC's
 // thread and may block on the store, but those that wait for a member have threads of their own;
-// changes answer on the engine's thread after the commit. The
-// two streams have classes of their own: SubmitStream and EventWatch.
+// changes answer on the engine's thread after the commit. The two streams have classes of their
+// own: SubmitStream and EventWatch.
 #include "api/grpc/job_service.h"
 
 #include <algorithm>

@@ -188,8 +188,7 @@ Result<std::optional<Parent>> Dependencies::Ask(JobId dependent, const Dependenc
 // two, the new job would go by an end that has never been. In memory it is judged again, by a
 // commit behind its parent's. The counts of an array do not say whether they are durable.
 bool Dependencies::IsDurable(JobId parent) const {
-  const JobPtr live = jobs_.Find(parent);
-  return live != nullptr && !arrays_.Has(parent) && commits_.committed().jobs.Find(parent) == live;
+  return !arrays_.Has(parent) && commits_.committed().jobs.Find(parent) == jobs_.Find(parent);
 }
 
 // An array that a dependency means as a whole is named as one from then on. A new job is no

@@ -72,7 +72,7 @@ class Dependencies : public JobFollower {
   void NoteParent(const JobRecord& parent);
   void SetTimer(JobId id, WallTime due);
   bool EarlierLeft(const JobRecord& job) const;
-  /// Whether the database has what memory says of a parent.
+  /// Whether the database has what memory says of a parent that is in memory.
   bool IsDurable(JobId parent) const;
   /// The verdict on one dependency of the job: kWaits also if a parent is not known. `parents`:
   /// null for memory alone.
