@@ -13,6 +13,7 @@
 #include <string>
 #include <utility>
 
+#include "schedd/base/limits_observer.h"
 #include "schedd/base/mutex.h"
 #include "schedd/store/durability.h"
 
@@ -36,6 +37,17 @@ class StoreHealth {
   void Lost(std::string why) {
     const MutexLock lock(mutex_);
     lost_ = std::move(why);
+  }
+  /// The database refused to write new jobs at `now`, whatever they were: its disk is full, say.
+  void Refuses(std::string why, Clock::time_point now) {
+    const MutexLock lock(mutex_);
+    refusal_ = std::move(why);
+    refused_at_ = now;
+  }
+  /// The database has made new jobs durable.
+  void Accepts() {
+    const MutexLock lock(mutex_);
+    refusal_.clear();
   }
   /// The writer's session leads: its new epoch is durable.
   void Leads() {
@@ -90,13 +102,17 @@ class StoreHealth {
     return facts_;
   }
   /// Why the database cannot make a write durable at `now`; "" if no reason is known. A wait counts
-  /// as a problem when it has lasted for `within`.
+  /// as a problem when it has lasted for `within`, a refusal until new jobs are written or it is
+  /// limits::kRefusalToldMs old: nothing else shows that the database would take them again.
   std::string Problem(Clock::time_point now, std::chrono::milliseconds within) const {
     const MutexLock lock(mutex_);
     const std::string standby =
         awaits_standby_ ? "waiting for a synchronous standby of the database: " : "";
     if (!lost_.empty()) return standby + lost_;
-    if (!waits_since_ || now - *waits_since_ < within) return "";
+    if (!waits_since_ || now - *waits_since_ < within) {
+      const bool told = now - refused_at_ < std::chrono::milliseconds(limits::kRefusalToldMs);
+      return told ? refusal_ : "";
+    }
     const auto waited = std::chrono::duration_cast<std::chrono::seconds>(now - *waits_since_);
     return standby + "the database has not made the oldest change durable for " +
            std::to_string(waited.count()) + " s";
@@ -106,6 +122,8 @@ class StoreHealth {
   mutable Mutex mutex_;
   std::optional<Clock::time_point> waits_since_ MUSTER_GUARDED_BY(mutex_);
   std::string lost_ MUSTER_GUARDED_BY(mutex_);
+  std::string refusal_ MUSTER_GUARDED_BY(mutex_);
+  Clock::time_point refused_at_ MUSTER_GUARDED_BY(mutex_);
   bool awaits_standby_ MUSTER_GUARDED_BY(mutex_) = false;
   std::string synchronous_commit_ MUSTER_GUARDED_BY(mutex_);
   std::int64_t sessions_ MUSTER_GUARDED_BY(mutex_) = 0;

@@ -2,6 +2,7 @@
 // the commit that made it.
 #include <gtest/gtest.h>
 
+#include "schedd/lifecycle/dependency_text.h"
 #include "schedd/model/task_ranges.h"
 #include "tests/regress/slow_world.h"
 
@@ -44,6 +45,25 @@ TEST(RegressArrays, ADependentOfAnArrayThatIsDeletedWhileItWaits_IsReleased) {
   world.clock.Advance(2000);
   slow.Drain();
   EXPECT_EQ(world.StateOf(JobId{2}), JobState::kAdmitted);
+}
+
+// Found by seed 3983 of R19, mended by a7b70dd. A submission is written before the open commit: the
+// dependent was stored without its dependency, the daemon died before its parent's cancellation was
+// stored, and the two ran beside one another.
+TEST(RegressArrays, ADependentOfAnEndThatWasNotStored_WaitsAfterTheDaemonDied) {
+  SlowWorld slow;
+  EngineWorld& world = slow.world;
+  slow.Submit({.job = {.name = "parent", .held = true}});
+  slow.Post(JobVerb::kCancel, JobId{1});
+  slow.Post(
+      {.job = {.name = "child"}, .state = DependsOn({{DependencyType::kAfterAny, JobId{1}}})});
+  world.engine->Step();
+  ASSERT_TRUE(world.store.DrainOne());
+  world.Restart();
+  slow.Drain();
+  ASSERT_EQ(world.StateOf(JobId{1}), JobState::kHeld) << "nobody was told that it is cancelled";
+  ASSERT_NE(world.Job(JobId{2}), nullptr);
+  EXPECT_EQ(DependencyText(BatchStateOf(*world.Job(JobId{2}))), "afterany:1(unfulfilled)");
 }
 
 // One queue for `cpus` tasks of an array.

@@ -1,6 +1,7 @@
 // Real bugs about attempts and the objects on members. Each test fails without its fix, and names
 // the commit that made it.
 #include "schedd/base/limits.h"
+#include "schedd/base/limits_clock.h"
 #include "tests/unit/engine/dispatch_cases.h"
 
 namespace muster::test {
@@ -102,6 +103,28 @@ TEST(RegressRequeues, AJobThatGoesBackToItsQueue_KeepsItsWaitOverARestart) {
   world.clock.Advance(limits::kRequeueWaitMs - 1000);
   world.Run();
   EXPECT_EQ(world.Job(id)->reason, Reason::kBackoff);
+}
+
+// Found by seed 2948 of R19, mended by a7b70dd: the time of a back-off that was over was kept, and
+// was still to come once the host's clock was set back by more than the daemon makes up for.
+TEST(RegressRequeues, ABackOffThatIsOver_DoesNotBeginAgainWhenTheClockIsSetBack) {
+  EngineWorld world;
+  world.Declare({{"cpu", 4000}}, {{"cpu", 8000}});
+  ASSERT_TRUE(world.Apply({ClusterQueueObject({})}).ok());
+  const JobId id = world.Submit({})->id;
+  world.Run();
+  ASSERT_TRUE(world.Do(JobVerb::kRequeue, id).ok());
+  world.Run();
+  world.clock.Advance(limits::kRequeueWaitMs + 1000);
+  world.Run();
+  ASSERT_EQ(world.StateOf(id), JobState::kRunning);
+  world.clock.Jump(-2 * limits::kClockCatchUpMaxMs);
+  ASSERT_TRUE(world.Apply({ClusterQueueObject({.stop_policy = "HoldAndDrain"})}).ok());
+  world.Run();
+  ASSERT_EQ(world.StateOf(id), JobState::kPending);
+  ASSERT_TRUE(world.Apply({ClusterQueueObject({})}).ok());
+  world.Run();
+  EXPECT_EQ(world.StateOf(id), JobState::kRunning);
 }
 
 // Found by a deadline of 10^13 seconds, mended by f9faf81: the sum of a time and a span went round,

@@ -57,8 +57,8 @@ std::string ConstraintSentence(const std::string& constraint) {
 
 Failure FailureOf(const std::string& sqlstate, const std::string& message,
                   const std::string& constraint) {
-  const auto environment = [](const char* sentence) {
-    return Failure{FailureKind::kEnvironment, Unavailable(sentence)};
+  const auto environment = [](std::string sentence) {
+    return Failure{FailureKind::kEnvironment, Unavailable(std::move(sentence))};
   };
   if (sqlstate == "MU001") {
     return {FailureKind::kFenced, Aborted("this daemon no longer leads; its epoch has passed")};
@@ -79,6 +79,11 @@ Failure FailureOf(const std::string& sqlstate, const std::string& message,
     return environment("the database cannot use its files; nothing was written");
   if (StartsWith(sqlstate, "40") || sqlstate == "55P03")
     return environment("the database gave up a conflicting change; nothing was written");
+  if (StartsWith(sqlstate, "42") || StartsWith(sqlstate, "3F")) {
+    return environment(
+        "the database's tables, or the rights on them, are not as Muster needs them (SQLSTATE " +
+        sqlstate + "); nothing was written: musterd doctor and the database's log say more");
+  }
   if (sqlstate == "57014")
     return environment("the database ended a statement, by a timeout or because somebody said so");
   if (StartsWith(sqlstate, "23")) {

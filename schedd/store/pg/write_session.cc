@@ -174,9 +174,9 @@ bool WriteSession::StartJobs(Epoch epoch, std::span<WriteUnit> units) {
 }
 
 void WriteSession::WriteGroup(std::span<WriteUnit> units, const std::stop_token& stop) {
-  if (epoch_.value == 0) return FailUnits(units, kLostLead);
+  if (epoch_.value == 0) return FailUnits(units, {FailureKind::kFenced, kLostLead});
   if (const Failure head = ReadAuditHead(); head.kind != FailureKind::kNone)
-    return FailUnits(units, head.error);
+    return FailUnits(units, head);
   Start(units);
   FinishOldest(stop);
 }
@@ -249,15 +249,19 @@ void WriteSession::Settle(const Group& group, const std::stop_token& stop) {
     case FailureKind::kEnvironment:
       break;
   }
-  FailUnits(group.units, group.outcome.error);
+  FailUnits(group.units, group.outcome);
 }
 
-void WriteSession::FailUnits(std::span<WriteUnit> units, const Error& error) {
+void WriteSession::FailUnits(std::span<WriteUnit> units, const Failure& failure) {
+  bool jobs = false;
   for (WriteUnit& unit : units) {
-    unit.Fail(error);
+    unit.Fail(failure.error);
+    jobs |= unit.job != nullptr;
     // The engine's later plans depend on this one: nothing more of this epoch is written.
     if (unit.commit != nullptr) EndEpoch();
   }
+  if (jobs && failure.kind == FailureKind::kEnvironment && health_ != nullptr)
+    health_->Refuses(failure.error.detail, StoreHealth::Clock::now());
 }
 
 // Queues the fence and the statements of all units. Consecutive new jobs become one statement; a
@@ -306,9 +310,11 @@ void WriteSession::Start(std::span<WriteUnit> units) {
 }
 
 void WriteSession::Answer(std::span<WriteUnit> units, const AcceptFindings& findings) {
+  bool jobs = false;
   for (WriteUnit& unit : units) {
     if (unit.job != nullptr) {
       unit.accepted = AnswerFor(*unit.job, findings);
+      jobs = true;
       continue;
     }
     if (unit.audit != nullptr) {
@@ -318,6 +324,7 @@ void WriteSession::Answer(std::span<WriteUnit> units, const AcceptFindings& find
     for (const Event& event : unit.commit->events) last_seq_ = std::max(last_seq_, event.seq);
     unit.committed = CommitVersion{last_seq_};
   }
+  if (jobs && health_ != nullptr) health_->Accepts();
 }
 
 // Tries again with growing pauses until the outcome is known, the time is up, or the store stops.

@@ -107,8 +107,8 @@ class WriteSession {
   void WriteGroup(std::span<WriteUnit> units, const std::stop_token& stop);
   /// Writes the units from `begin` on that have no answer.
   void WriteRest(std::span<WriteUnit> units, std::size_t begin, const std::stop_token& stop);
-  /// Answers all units with the error; a commit among them ends the epoch.
-  void FailUnits(std::span<WriteUnit> units, const Error& error);
+  /// Answers all units with the failure; a commit among them ends the epoch.
+  void FailUnits(std::span<WriteUnit> units, const Failure& failure);
   /// Reads where the audit trail ends, unless that is known.
   Failure ReadAuditHead();
   /// Sends one group. The end of the audit trail must be known.

@@ -318,6 +318,17 @@ TEST_F(Durability, AnEndedSession_IsNoticedWithoutAWrite) {
   EXPECT_EQ(Problem(), "");
 }
 
+TEST_F(Durability, RefusedJobsAreAProblem_ThoughTheLeadIsKept_UntilJobsAreWrittenAgain) {
+  RunSql(url_, "alter table jobs rename to jobs_of_old");
+  const auto refused = AcceptNow(*store_, epoch_, {MakeNew(DraftJob(1))});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, Code::kUnavailable);
+  EXPECT_EQ(Problem(), refused.error().detail);
+  RunSql(url_, "alter table jobs_of_old rename to jobs");
+  MustAccept(*store_, epoch_, DraftJob(1));
+  EXPECT_EQ(Problem(), "");
+}
+
 TEST_F(Durability, ADatabaseThatTurnsReadOnlyIsUnavailableAndHealsByItself) {
   RunSql(url_, "alter role muster_daemon in database " + RunSql(url_, "select current_database()") +
                    " set default_transaction_read_only = on");

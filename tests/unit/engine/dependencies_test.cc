@@ -265,41 +265,6 @@ TEST_F(DependencyTest, ThousandDependents_OfOneParent_AreReleasedTogether) {
 }
 
 // The loop must sleep while it can judge no more of them.
-// Found by seed 3983 of R19. The submission is written before the commit with the cancellation.
-TEST(DependentsOfAnEndOnItsWay, WaitIfTheDaemonDiesBeforeTheEndIsWritten) {
-  EngineWorld world(1, {}, {.manual = true});
-  const auto settle = [&world] {
-    while (world.engine->Step() || world.store.DrainOne()) {
-    }
-  };
-  world.engine->Post(
-      ApplyCommand{{"root", "test"},
-                   {NamespaceObject("default"), FlavorObject("default"),
-                    ClusterQueueObject({.nominal = {{"cpu", 4000}}}),
-                    LocalQueueObject("queue", "cq"), MemberObject("east", {{"cpu", 64000}})},
-                   false,
-                   [](Result<std::vector<AppliedObject>>) {}});
-  settle();
-  const auto submit = [&world](const ScriptSpec& spec) {
-    SubmitCommand command;
-    command.jobs.push_back(ScriptSubmission(spec));
-    command.done = [](Result<std::vector<Result<SubmittedJob>>>) {};
-    world.engine->Post(std::move(command));
-  };
-  submit({.job = {.name = "parent", .held = true}});
-  settle();
-  world.engine->Post(
-      JobCommand{{"alice", "test"}, JobVerb::kCancel, JobId{1}, [](Result<JobPtr>) {}});
-  submit({.job = {.name = "child"}, .state = DependsOn({{Type::kAfterAny, JobId{1}}})});
-  world.engine->Step();
-  ASSERT_TRUE(world.store.DrainOne());
-  world.Restart();
-  settle();
-  ASSERT_EQ(world.StateOf(JobId{1}), JobState::kHeld) << "nobody was told that it is cancelled";
-  ASSERT_NE(world.Job(JobId{2}), nullptr);
-  EXPECT_EQ(DependencyText(BatchStateOf(*world.Job(JobId{2}))), "afterany:1(unfulfilled)");
-}
-
 TEST(DependentsWithoutRoom, WaitForTheStoreWithoutSpinning) {
   EngineOptions options;
   options.commit_depth = 1;

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "schedd/base/limits_observer.h"
 #include "schedd/store/durability.h"
 #include "schedd/store/health.h"
 
@@ -77,6 +78,22 @@ TEST(Durability, TheWeakestSettingDecides) {
     EXPECT_NE(DurabilityText(one.facts).find(one.text), std::string::npos)
         << DurabilityText(one.facts);
   }
+}
+
+TEST(StoreHealth, ARefusalIsTold_UntilJobsAreWrittenOrItIsOld) {
+  using std::chrono::milliseconds;
+  using std::chrono::seconds;
+  StoreHealth health;
+  const StoreHealth::Clock::time_point start{seconds(1000)};
+  EXPECT_EQ(health.Problem(start, seconds(5)), "");
+  health.Refuses("the disk is full", start);
+  EXPECT_EQ(health.Problem(start + seconds(14), seconds(5)), "the disk is full");
+  EXPECT_EQ(health.Problem(start + milliseconds(limits::kRefusalToldMs), seconds(5)), "");
+  health.Leads();
+  EXPECT_EQ(health.Problem(start + seconds(14), seconds(5)), "the disk is full")
+      << "a heartbeat needs less than a job";
+  health.Accepts();
+  EXPECT_EQ(health.Problem(start + seconds(1), seconds(5)), "");
 }
 
 TEST(StoreHealth, NamesAStandbyThatIsWaitedFor_AndTellsNewsOfTheDatabaseOnce) {

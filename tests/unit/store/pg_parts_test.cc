@@ -159,9 +159,12 @@ TEST(FailureOf, EverySqlstateMeansOneThingToTheCaller) {
       {"40P01", "", FailureKind::kEnvironment, Code::kUnavailable},  // deadlock
       {"23505", "dispatches_one_live", FailureKind::kItem, Code::kFailedPrecondition},
       {"23514", "quota_usage_amount_check", FailureKind::kItem, Code::kFailedPrecondition},
-      {"22021", "", FailureKind::kItem, Code::kInvalidArgument},  // bytes that are no UTF-8
-      {"22P02", "", FailureKind::kItem, Code::kInvalidArgument},  // no JSON
-      {"42601", "", FailureKind::kItem, Code::kInternal},
+      {"22021", "", FailureKind::kItem, Code::kInvalidArgument},     // bytes that are no UTF-8
+      {"22P02", "", FailureKind::kItem, Code::kInvalidArgument},     // no JSON
+      {"42P01", "", FailureKind::kEnvironment, Code::kUnavailable},  // no such table
+      {"42501", "", FailureKind::kEnvironment, Code::kUnavailable},  // no right to it
+      {"3F000", "", FailureKind::kEnvironment, Code::kUnavailable},  // no such schema
+      {"54000", "", FailureKind::kItem, Code::kInternal},
   };
   for (const StateCase& state : cases) {
     const Failure failure = FailureOf(state.sqlstate, "text of the server", state.constraint);
