@@ -5,7 +5,9 @@
 // A launcher may hang without ending the connection. The reader looks at the open calls kLooks
 // times within the time that an answer may take, and ends the connection when it has seen a call
 // that often. Looks are counted instead of time, so that a daemon that was stopped itself for a
-// while does not blame the launcher: the answers lie in the socket.
+// while does not blame the launcher: the answers lie in the socket. Long before that, when two
+// looks have met the same call and nothing at all was heard between them, its members are reported
+// as not healthy, so that jobs are not sent where nobody takes them.
 #include "backends/launcher/launcher_backend.h"
 
 #include <sys/socket.h>
@@ -96,16 +98,19 @@ class LauncherBackend final : public Backend {
   void Attach(std::shared_ptr<FrameStream> stream);
   void Detach(const Status& why);
   Status Listen(FrameStream& stream);
-  Status LookAtCalls();
+  Status LookAtCalls(bool heard);
   Status Take(const std::string& frame);
   Status TakeAnswer(pb::Answer answer);
   void TellAway(const std::string& why);
+  void TellSilent(bool silent);
+  void TellUnhealthy(const std::string& message);
 
   const LauncherOptions options_;
   ObservationSink* sink_ = nullptr;
   // The reader thread's: what was reported last, and the reason that was told last.
   std::map<std::string, ClusterFacts> facts_;
   std::string told_away_;
+  bool told_silent_ = false;
 
   std::atomic<std::uint64_t> next_id_ = 1;
   Mutex mutex_;
@@ -305,23 +310,33 @@ Status LauncherBackend::Listen(FrameStream& stream) {
       std::max<std::int64_t>(1, options_.answer_within_ms / kLooks));
   stream.SetReadTimeout(options_.answer_within_ms);
   SteadyTime::time_point look_at = SteadyTime::now() + every;
+  bool heard = true;  // something since the last look
   while (true) {
     if (SteadyTime::now() >= look_at) {
-      if (Status answered = LookAtCalls(); !answered.ok()) return answered;
+      if (Status answered = LookAtCalls(heard); !answered.ok()) return answered;
+      heard = false;
       look_at = SteadyTime::now() + every;
     }
     if (!stream.Await(every.count())) continue;
     const Result<std::string> frame = stream.Read();
     if (!frame.ok()) return frame.error();
+    heard = true;
+    if (told_silent_) TellSilent(false);
     if (Status taken = Take(*frame); !taken.ok()) return taken;
   }
 }
 
-Status LauncherBackend::LookAtCalls() {
-  MutexLock lock(mutex_);
-  for (auto& [id, call] : open_) {
-    if (call.bounded && ++call.looks > kLooks) return Unavailable("it does not answer");
+Status LauncherBackend::LookAtCalls(bool heard) {
+  bool waits = false;
+  {
+    MutexLock lock(mutex_);
+    for (auto& [id, call] : open_) {
+      if (!call.bounded) continue;
+      if (++call.looks > kLooks) return Unavailable("it does not answer");
+      waits = waits || call.looks > 1;
+    }
   }
+  if (waits && !heard && !told_silent_) TellSilent(true);
   return Done{};
 }
 
@@ -358,6 +373,7 @@ void LauncherBackend::Attach(std::shared_ptr<FrameStream> stream) {
     greeting_ = nullptr;
   }
   told_away_.clear();
+  told_silent_ = false;
   Log(LogLevel::kInfo, "launcher", "connected", {{"socket", options_.socket}});
   for (const std::string& cluster : options_.clusters) sink_->OnGap(cluster);
 }
@@ -382,11 +398,24 @@ void LauncherBackend::TellAway(const std::string& why) {
   if (why == told_away_) return;
   told_away_ = why;
   Log(LogLevel::kWarning, "launcher", "away", {{"socket", options_.socket}, {"why", why}});
+  TellUnhealthy("muster-launcher is away: " + why);
+}
+
+// The connection is there, and nothing comes; or something has come again.
+void LauncherBackend::TellSilent(bool silent) {
+  told_silent_ = silent;
+  Log(silent ? LogLevel::kWarning : LogLevel::kInfo, "launcher", silent ? "silent" : "heard_again",
+      {{"socket", options_.socket}});
+  if (silent) return TellUnhealthy("muster-launcher does not answer");
+  for (const auto& [cluster, facts] : facts_) sink_->OnFacts(facts);
+}
+
+void LauncherBackend::TellUnhealthy(const std::string& message) {
   for (const std::string& cluster : options_.clusters) {
     ClusterFacts facts = facts_[cluster];
     facts.cluster = cluster;
     facts.healthy = false;
-    facts.message = "muster-launcher is away: " + why;
+    facts.message = message;
     sink_->OnFacts(std::move(facts));
   }
 }

@@ -4,9 +4,10 @@
 // One connection to a Unix socket. Callbacks and reports come on the thread that reads it. While
 // there is no connection, calls are answered kUnavailable and the members are reported as not
 // healthy; it is connected to again after a pause. When it breaks, what the launcher may have done
-// is answered kUnknown, what it was only asked kUnavailable. A launcher that does not answer in
-// time has its connection broken from this side. After each connection the sink hears OnGap for
-// every member.
+// is answered kUnknown, what it was only asked kUnavailable. The members of a launcher that has
+// said nothing for some seconds while it was asked are reported as not healthy too; if it does not
+// answer in time, its connection is broken from this side. After each connection the sink hears
+// OnGap for every member.
 #pragma once
 
 #include <cstdint>

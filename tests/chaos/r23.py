@@ -148,6 +148,8 @@ def main():
         acknowledged = {key: ids for client in everyone for key, ids in client.acknowledged.items()}
         wrong = [f"answered {one}" for client in everyone for one in client.odd[:2]] + settle(daemon, database.sql)
         told = accepts(database.sql, acknowledged)
+        if wrong:
+            wrong += [line for line in daemon.log().splitlines() if '"level":"warning"' in line or '"level":"error"' in line][-20:]
     finally:
         daemon.discard()
         database.close()

@@ -332,6 +332,28 @@ TEST_F(LauncherConnection, ALauncherThatHangsIsGivenUp) {
   daemon->Stop();
 }
 
+TEST_F(LauncherConnection, MembersOfALauncherThatFallsSilentAreNotHealthy_UntilItIsHeardAgain) {
+  FakeBackend silent;
+  silent.answers = false;
+  const auto server = Serve(silent);
+  const auto daemon = MakeLauncherBackend({path(), {"alpha"}, 12'000});
+  RecordingSink sink;
+  daemon->Start(sink);
+  ASSERT_EQ(sink.AwaitFacts(1).size(), 1U);
+  daemon->Ensure(AnOrder(), [](const Result<RemoteRef>&) {});
+  const ClusterFacts away =
+      sink.AwaitFactsThat([](const ClusterFacts& facts) { return !facts.healthy; });
+  EXPECT_EQ(away.message, "muster-launcher does not answer");
+  EXPECT_EQ(away.incarnation, "incarnation");
+  silent.sink->OnGap("alpha");
+  EXPECT_TRUE(sink.AwaitGaps("alpha", 2)) << "the connection has stayed";
+  const std::vector<ClusterFacts> all = sink.AwaitFacts(3);
+  ASSERT_EQ(all.size(), 3U);
+  EXPECT_TRUE(all[2].healthy);
+  EXPECT_EQ(all[2].incarnation, "incarnation");
+  daemon->Stop();
+}
+
 TEST_F(LauncherConnection, ReportsReachTheDaemonThatIsConnected) {
   FakeBackend backend;
   const auto server = Serve(backend);
