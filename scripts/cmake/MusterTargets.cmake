@@ -74,8 +74,7 @@ if(MUSTER_SANITIZE STREQUAL "address")
 elseif(MUSTER_SANITIZE STREQUAL "thread")
   # gcc warns that ThreadSanitizer does not model the fences in Asio. Data that threads share is
   # guarded by locks, which it does model.
-  # -O1 as ThreadSanitizer's documentation advises: without it the simulation takes hours.
-  add_compile_options(-O1 -fsanitize=thread -Wno-tsan)
+  add_compile_options(-fsanitize=thread -Wno-tsan)
   add_link_options(-fsanitize=thread)
 endif()
 
