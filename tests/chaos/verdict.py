@@ -42,7 +42,7 @@ def accepts(server_sql, acknowledged, left=()):
     return Accepts(acknowledged, server_sql("select id, coalesce(display_name, name) from jobs"), left)
 
 
-# What holds once every job has ended, each as a statement that finds the offenders.
+# What holds once every job has ended, each as a statement that finds the offenders. `not exists` is a hash join; `not in` of a million rows takes hours.
 SETTLED = {
     "I4: quota is still in use": "select cluster_queue, flavor, resource, amount from quota_usage where amount <> 0",
     "I8: an attempt of an ended job is open": "select a.job_id, a.attempt from attempts a join job_state s using (job_id) "
@@ -50,8 +50,8 @@ SETTLED = {
     "I8: an attempt ended before it began": "select job_id, attempt from attempts where end_time < start_time or end_time < admit_time",
     "I2: two live dispatches of one job": "select job_uid from dispatches where live group by job_uid having count(*) > 1",
     "I9: an ended job has a live dispatch": "select d.job_id, d.attempt, d.state from dispatches d join job_state s using (job_id) where s.terminal and d.live",
-    "I5: a job without its state": "select id from jobs where id not in (select job_id from job_state)",
-    "I1: a key without its job": "select key from idempotency_keys where job_id not in (select id from jobs)",
+    "I5: a job without its state": "select id from jobs where not exists (select from job_state s where s.job_id = jobs.id)",
+    "I1: a key without its job": "select key from idempotency_keys k where not exists (select from jobs where id = k.job_id)",
 }
 
 
