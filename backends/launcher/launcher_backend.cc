@@ -313,7 +313,8 @@ Status LauncherBackend::Listen(FrameStream& stream) {
   bool heard = true;  // something since the last look
   while (true) {
     if (SteadyTime::now() >= look_at) {
-      if (Status answered = LookAtCalls(heard); !answered.ok()) return answered;
+      // After a stop of this daemon what was said lies in the socket.
+      if (Status answered = LookAtCalls(heard || stream.Await(0)); !answered.ok()) return answered;
       heard = false;
       look_at = SteadyTime::now() + every;
     }
