@@ -1,8 +1,9 @@
 // StoreHealth: whether a write can be made durable now, as the writer thread of the store sees it.
-// The writer records here that it waits for an answer and that its session is gone; /readyz asks
-// from any thread. The lock is held for a moment only, never during a wait for the database, so the
-// question is answered at once even when the database hangs. An observer, which asks the database
-// over another connection, adds what the writer waits for and what the database promises.
+// The writer records here that it waits for an answer, that its session is gone, and that the
+// database refuses new jobs; /readyz asks from any thread. The lock is held for a moment only,
+// never during a wait for the database, so the question is answered at once even when the database
+// hangs. An observer, which asks the database over another connection, adds what the writer waits
+// for and what the database promises.
 //
 // Thread-safe. Owned by the caller that opens the store; outlives the store.
 #pragma once
