@@ -83,7 +83,8 @@ TEST_F(ReleaseWatchTest, NothingIsMissed_WhateverBecomesOfTheWatch) {
     EXPECT_TRUE(Within([&] { return watch.released() == 20 && watch.ended() == 20; }))
         << "turn " << turn << ": " << watch.released() << " released, " << watch.ended()
         << " ended";
-    EXPECT_GT(member_.Struck(laid), 0);
+    // A list may have told all of it, and the watch behind it be still to come.
+    EXPECT_TRUE(Within([&] { return member_.Struck(laid) > 0; })) << "turn " << turn;
     member_.ClearFaults();
   }
 }
