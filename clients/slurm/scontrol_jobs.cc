@@ -5,9 +5,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 
 #include "clients/lib/job_view.h"
+#include "clients/lib/settings.h"
 #include "clients/lib/visible_text.h"
 #include "clients/slurm/batch_script.h"
 #include "clients/slurm/many_calls.h"
@@ -186,6 +188,10 @@ int ChangeJobs(Session& session, const Words& words) {
   for (std::size_t i = first; i < words.size(); ++i) {
     for (std::string& id : SplitList(WithoutJobKey(words[i]))) ids.push_back(std::move(id));
   }
+  // A job that requeues itself is told to end at once, this process with it, and would take the
+  // signal for a requeue that failed (submitit does).
+  if (verb.name == "requeue" && !client::ProcessEnv("SLURM_JOB_ID").empty())
+    std::signal(SIGTERM, SIG_IGN);
   return SendVerbs(session, verb, ids);
 }
 

@@ -1,4 +1,6 @@
 // scontrol: what changes jobs, partitions and nodes (rules B25, B50).
+#include <csignal>
+
 #include "tests/unit/clients/slurm_fixture.h"
 
 namespace muster::slurm {
@@ -18,6 +20,15 @@ class SlurmControl : public SlurmFixture {
                            .start = ""})});
   }
 };
+
+// submitit takes a scontrol that was ended for a requeue that failed.
+TEST_F(SlurmControl, ARequeueFromWithinTheJob_OutlivesTheSignalThatEndsTheJob) {
+  const testing::ScopedEnv job("SLURM_JOB_ID", "1");
+  on_change_ = [] { std::raise(SIGTERM); };
+  EXPECT_EQ(Run({"scontrol", "requeue", "1"}).exit, 0);
+  EXPECT_EQ(Sent(), "POST /v1/jobs/1:requeue\n");
+  std::signal(SIGTERM, SIG_DFL);
+}
 
 TEST_F(SlurmControl, VerbsGoToTheJob) {
   const testing::ScopedEnv token("MUSTER_TOKEN", "t");  // /v1/whoami says that the caller is alice

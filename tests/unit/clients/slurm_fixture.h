@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -64,10 +65,14 @@ class SlurmFixture : public ::testing::Test {
   }
 
   std::map<std::string, std::string> answers_;  // by path, without the query
+  std::function<void()> on_change_;             // before a request that is no GET is answered
 
  private:
   testing::FakeAnswer Answer(const testing::FakeRequest& request) {
-    if (request.method != "GET") return {200, "{}"};
+    if (request.method != "GET") {
+      if (on_change_) on_change_();
+      return {200, "{}"};
+    }
     const auto found = answers_.find(request.target.substr(0, request.target.find('?')));
     if (found == answers_.end()) return testing::Problem(404, "there is no such thing");
     return {200, found->second};
