@@ -88,7 +88,7 @@ class Kueue(unittest.TestCase):
         self.member.wait(WORKLOADS, lambda seen: not seen["items"])
 
     def test_a_prebuilt_workload_of_other_pods_is_out_of_sync(self):
-        # Not "copy": the job of another test still names that.
+        # Not "copy": the last test's job, which names that, may still be there, would take this one for its own, and take it along when it goes.
         self.member.call("POST", WORKLOADS, workload("unlike", pods=2))
         self.submit("other", pods=1, prebuilt_workload_name="unlike")
         self.member.wait(WORKLOADS + "/unlike", lambda seen: condition(seen, "Finished"))

@@ -3,6 +3,7 @@
 #include "schedd/base/limits.h"
 #include "schedd/base/limits_clock.h"
 #include "tests/unit/engine/dispatch_cases.h"
+#include "tests/unit/engine/requeued_job.h"
 
 namespace muster::test {
 namespace {
@@ -88,22 +89,12 @@ TEST(RegressRequeues, AScriptThatRequeuesItself_WaitsTwoMinutesEachTime) {
   EXPECT_EQ(world.Job(id)->attempt, 5);
 }
 
-// A job of a queue with the usual wait, requeued while it ran.
-JobId RequeuedJob(EngineWorld* world) {
-  world->Declare({{"cpu", 4000}}, {{"cpu", 8000}});
-  EXPECT_TRUE(world->Apply({ClusterQueueObject({})}).ok());
-  const JobId id = world->Submit({})->id;
-  world->Run();
-  EXPECT_TRUE(world->Do(JobVerb::kRequeue, id).ok());
-  world->Run();
-  return id;
-}
-
 // Found by AddressSanitizer, mended by 806b0fe: the requeued job was held back by a reference to a
 // state that was gone. Only a build with it is sure to see that; what is asked for here is the
 // wait.
 TEST(RegressRequeues, AJobThatGoesBackToItsQueue_KeepsItsWaitOverARestart) {
   EngineWorld world;
+  DeclareWaiting(&world);
   const JobId id = RequeuedJob(&world);
   world.Restart();
   world.clock.Advance(limits::kRequeueWaitMs - 1000);
@@ -115,6 +106,7 @@ TEST(RegressRequeues, AJobThatGoesBackToItsQueue_KeepsItsWaitOverARestart) {
 // was still to come once the host's clock was set back by more than the daemon makes up for.
 TEST(RegressRequeues, ABackOffThatIsOver_DoesNotBeginAgainWhenTheClockIsSetBack) {
   EngineWorld world;
+  DeclareWaiting(&world);
   const JobId id = RequeuedJob(&world);
   world.clock.Advance(limits::kRequeueWaitMs + 1000);
   world.Run();

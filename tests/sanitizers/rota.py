@@ -59,7 +59,8 @@ def run(part, jobs):
     environment = {"LSAN_OPTIONS": "suppressions=" + os.path.join(HERE, "lsan.supp"),
                    # A test forks a process with threads, as a daemon's end by a signal needs one. Libraries that are not instrumented (gRPC, Abseil)
                    # have locks that ThreadSanitizer does not see.
-                   "TSAN_OPTIONS": "die_after_fork=0 ignore_noninstrumented_modules=1 suppressions=" + os.path.join(HERE, "tsan.supp"), "MUSTER_SLACK": "4", **os.environ}
+                   "TSAN_OPTIONS": "die_after_fork=0 ignore_noninstrumented_modules=1 suppressions=" + os.path.join(HERE, "tsan.supp"),
+                   "MUSTER_SLACK": "4", **os.environ}
     subprocess.run(["ctest", "--test-dir", directory, "--timeout", "1500", "--no-tests=error", "--output-junit", results, *PARTS[name]], env=environment)
     suite = tree.parse(results).getroot()
     failed = [case.get("name") for case in suite.iter("testcase") if case.get("status") != "run"]

@@ -6,7 +6,7 @@
 #include "schedd/base/limits.h"
 #include "schedd/core/preempt/eviction_pace.h"
 #include "schedd/model/admission_lifecycle.h"
-#include "tests/support/engine_world.h"
+#include "tests/unit/engine/requeued_job.h"
 
 namespace muster::test {
 namespace {
@@ -14,24 +14,6 @@ namespace {
 using testing::HasSubstr;
 
 constexpr std::int64_t kSecondMs = 1000;
-
-// One queue whose requeued jobs wait for `wait`; "" for the default.
-void DeclareWaiting(EngineWorld* world, const std::string& wait = "") {
-  world->Declare({{"cpu", 4000}}, {{"cpu", 64000}});
-  const ObjectChange queue = ClusterQueueObject({.nominal = {{"cpu", 4000}}});
-  ASSERT_TRUE(
-      world->Apply({wait.empty() ? queue : WithAnnotation(queue, "muster.io/requeue-wait", wait)})
-          .ok());
-  world->Run();
-}
-
-JobId RequeuedJob(EngineWorld* world, const JobSpec& spec = {}) {
-  const JobId id = world->Submit(spec)->id;
-  world->Run();
-  EXPECT_TRUE(world->Do(JobVerb::kRequeue, id).ok());
-  world->Run();
-  return id;
-}
 
 void Pass(EngineWorld* world, std::int64_t ms) {
   world->clock.Advance(ms);
