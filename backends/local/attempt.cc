@@ -221,7 +221,8 @@ bool Attempt::Round() {
 }
 
 // Asks the controller and carries out its answer. True if another round is needed at once: the
-// attempt has ended, a pod was refused, or the controller wants to be asked again now.
+// attempt has ended, a pod was refused or has ended before it could be stopped (nothing else will
+// tell of it), or the controller wants to be asked again now.
 bool Attempt::StepController() {
   std::vector<PodRecord> records;
   for (const auto& pod : pods_) records.push_back(pod->disk.record);
@@ -252,11 +253,14 @@ bool Attempt::StepController() {
     }
   }
   if (ended) return true;
+  bool gone = false;
   for (const auto& pod : pods_) {
-    if (std::find(output.stop.begin(), output.stop.end(), pod->disk.record.identity.id) !=
-        output.stop.end()) {
-      StopPod(pod.get(), {});
+    if (!pod->disk.record.live() || std::find(output.stop.begin(), output.stop.end(),
+                                              pod->disk.record.identity.id) == output.stop.end()) {
+      continue;
     }
+    StopPod(pod.get(), {});
+    gone = gone || !pod->disk.record.live();
   }
   const std::size_t before = pods_.size();
   StartPods(std::move(output.start));
@@ -264,7 +268,7 @@ bool Attempt::StepController() {
   if (!state_.paused_since.set()) WakeAt(output.wake_at);
   const bool refused = std::any_of(pods_.begin() + static_cast<std::ptrdiff_t>(before), pods_.end(),
                                    [](const auto& pod) { return !pod->disk.record.live(); });
-  return refused || (output.wake_at.set() && output.wake_at <= input.now);
+  return gone || refused || (output.wake_at.set() && output.wake_at <= input.now);
 }
 
 // Starts pods until one cannot be started; the others wait for the next try.

@@ -195,9 +195,12 @@ class Tally {
 
   // Wishes for the missing pods, the lowest indexes first.
   void StartPods() {
+    // The first success of a work queue says that the queue is empty: the pods that run finish
+    // their work, and none is started any more (Kubernetes documentation, Jobs, "Parallel
+    // execution").
     const std::int32_t open =
         completions_ == kUnbounded
-            ? (successes_ > 0 ? 0 : parallelism_)
+            ? (successes_ > 0 ? active_count_ : parallelism_)
             : completions_ - Succeeded() - static_cast<std::int32_t>(failed_indexes_.size());
     const std::int32_t wanted = std::min(parallelism_, std::max(0, open));
     progress_.expected = Succeeded() + wanted;

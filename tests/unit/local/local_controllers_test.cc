@@ -104,6 +104,23 @@ class World {
 
 World Job(const std::string& spec) { return World("batch/v1", "Job", spec); }
 
+TEST(JobController, AWorkQueueIsFinishedByThePodsThatRunWhenTheFirstOneHasSucceeded) {
+  World world = Job(R"({"parallelism":3})");
+  world.Step();
+  ASSERT_EQ(world.Live(), 3);
+  world.End(0, 0);
+  world.Step();
+  EXPECT_TRUE(world.last.stop.empty()) << "the others work on";
+  EXPECT_EQ(world.Live(), 2);
+  EXPECT_EQ(world.last.phase, RemotePhase::kRunning);
+  world.End(1, 1);
+  world.Step();
+  EXPECT_EQ(world.pods.size(), 3u) << "and none is started again";
+  EXPECT_EQ(world.Live(), 1);
+  world.End(2, 0);
+  EXPECT_EQ(world.Step().phase, RemotePhase::kSucceeded);
+}
+
 TEST(JobController, RunsNoMoreThanParallelism_UntilCompletions) {
   World world = Job(R"({"parallelism":2,"completions":3})");
   world.Step();
