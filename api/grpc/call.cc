@@ -101,8 +101,7 @@ Result<auth::Principal> Callers::Find(grpc::CallbackServerContext& context) cons
   if (const Status rate = service_.TakeRate(*who); !rate.ok()) return rate.error();
   const Status ready = service_.Ready();
   if (!ready.ok()) {
-    if (service_.lease() != nullptr)
-      context.AddTrailingMetadata("muster-leader", LeaderText(*service_.lease()));
+    NameLeader(context, service_.lease());
     return ready.error();
   }
   return who;
@@ -110,6 +109,10 @@ Result<auth::Principal> Callers::Find(grpc::CallbackServerContext& context) cons
 
 Result<auth::Principal> CallerOf(grpc::CallbackServerContext& context, const Callers& callers) {
   return callers.Find(context);
+}
+
+void NameLeader(grpc::CallbackServerContext& context, const LeaseBoard* lease) {
+  if (lease != nullptr) context.AddTrailingMetadata("muster-leader", LeaderText(*lease));
 }
 
 grpc::Status StatusOf(grpc::CallbackServerContext* context, const Error& error) {

@@ -41,6 +41,10 @@ class Callers {
 /// The same as callers.Find(context).
 Result<auth::Principal> CallerOf(grpc::CallbackServerContext& context, const Callers& callers);
 
+/// Adds the trailing metadata `muster-leader`: the address of the REST API of the daemon that leads
+/// (rule L10), or "none". Nothing without a lease. Call it before Finish.
+void NameLeader(grpc::CallbackServerContext& context, const LeaseBoard* lease);
+
 /// The status of an error: its code and sentence. Wrong fields go into the trailing metadata
 /// `muster-problem-bin` (a muster.v1.Problem), a retry hint into `retry-after-ms`. Call it before
 /// Finish.

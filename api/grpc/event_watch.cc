@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "api/grpc/call.h"
 #include "api/grpc/convert.h"
 #include "api/service/ask_again.h"
 #include "schedd/base/limits.h"
@@ -100,6 +101,9 @@ void EventWatch::Advance() {
       if (!MayFinish()) return;
       const grpc::Status status = status_;
       lock.Unlock();
+      // The watch ends because this daemon no longer leads or is stopping.
+      if (status.error_code() == grpc::StatusCode::UNAVAILABLE)
+        NameLeader(*context_, service_.lease());
       Finish(status);
       return;
     }

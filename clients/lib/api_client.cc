@@ -169,9 +169,13 @@ ApiClient::ListAnswer ApiClient::SendToAny(HttpRequest request, std::int64_t dea
     began = began || !part.empty() || request.began != nullptr;
     return (*sink)(part);
   };
-  if (several && sink != nullptr) {
+  // A write that an only server has got is waited for until the deadline: giving up sooner would
+  // only leave its outcome open more often.
+  if (sink != nullptr || (!several && request.method == "GET")) {
     request.still_there = [this] {
       HttpClient asks(servers_[at_], settings_.tls);
+      if (!shown_.certificate_pem.empty())
+        asks.ShowCertificate(shown_.certificate_pem, shown_.key_pem);
       return asks.Send({"GET", "/livez"}, NowMs() + limits::kServerThereMs).ok();
     };
   }

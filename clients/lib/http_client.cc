@@ -266,10 +266,22 @@ Outcome<HttpResponse> HttpClient::SendOnce(const HttpRequest& request, std::int6
     const std::int64_t begin = NowMs() + request.begin_within_ms;
     connection->stream.socket.set_deadline(deadline_ms == 0 ? begin : std::min(begin, deadline_ms));
   }
+  // Bounds the next wait by the time after which the server is asked whether it is there; false if
+  // the call's deadline comes first.
+  const auto asks_after_silence = [&] {
+    const std::int64_t silent = NowMs() + limits::kSilentMs;
+    const bool asks = request.still_there && (deadline_ms == 0 || silent < deadline_ms);
+    connection->stream.socket.set_deadline(asks ? silent : deadline_ms);
+    return asks;
+  };
   http::response_parser<http::buffer_body> parser;
   parser.header_limit(kHeaderLimit);
   parser.body_limit(boost::none);
-  http::read_header(connection->stream, connection->buffer, parser, ec);
+  for (;;) {
+    const bool asks = request.begin_within_ms == 0 && asks_after_silence();
+    http::read_header(connection->stream, connection->buffer, parser, ec);
+    if (ec != boost::asio::error::timed_out || !asks || !request.still_there()) break;
+  }
   const bool socket_error = ec && ec.category() == boost::system::system_category();
   if (socket_error || ec == http::error::end_of_stream || ec == boost::asio::error::eof ||
       ec == boost::asio::error::timed_out || ec == http::error::partial_message) {
@@ -294,9 +306,7 @@ Outcome<HttpResponse> HttpClient::SendOnce(const HttpRequest& request, std::int6
   while (!parser.is_done()) {
     parser.get().body().data = chunk.data();
     parser.get().body().size = chunk.size();
-    const std::int64_t silent = NowMs() + limits::kSilentStreamMs;
-    const bool asks = to_sink && request.still_there && (deadline_ms == 0 || silent < deadline_ms);
-    connection->stream.socket.set_deadline(asks ? silent : deadline_ms);
+    const bool asks = asks_after_silence();
     body_begun = body_begun || MayParseChunk(connection->buffer.size());
     if (body_begun)
       http::read_some(connection->stream, connection->buffer, parser, ec);

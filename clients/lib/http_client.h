@@ -56,8 +56,9 @@ struct HttpRequest {
   RequestSigner signer = {};
   /// How long the answer may take to begin, in milliseconds; 0: as long as the call.
   std::int64_t begin_within_ms = 0;
-  /// Asked whenever a stream has been silent for limits::kSilentStreamMs: false ends it as timed
-  /// out. Null: a stream may be silent for ever.
+  /// Asked whenever the server has sent nothing of the answer for limits::kSilentMs: false ends the
+  /// call as timed out. Not asked before the answer begins if begin_within_ms bounds that. Null:
+  /// the server may be silent until the deadline.
   std::function<bool()> still_there = {};
   /// Told the status and the headers of a 2xx answer before its body goes to a sink. May be null.
   AnswerHead began = {};

@@ -11,8 +11,8 @@ inline constexpr std::int64_t kObserveEveryMs = 1'000;
 // How often settings and standbys are read: an administrator who changes them sees it at once, and
 // it costs one short query.
 inline constexpr std::int64_t kObserveFactsEveryMs = 5'000;
-// How long /readyz says 503 after the database has refused new jobs, if none come that it takes:
-// longer than a load balancer waits between two probes, so that it sees it.
-inline constexpr std::int64_t kRefusalToldMs = 15'000;
+// How often it is tried whether a database that has refused new jobs would take them again: /readyz
+// says 503 until then. Each trial that fails leaves an error in the database's log.
+inline constexpr std::int64_t kTrialEveryMs = 2'000;
 
 }  // namespace muster::limits

@@ -23,9 +23,10 @@ inline constexpr std::int64_t kServerFreshMs = 5'000;
 inline constexpr std::int64_t kServerAwayS = 30;
 // The file that says which ones these are: kServers addresses of some 200 bytes.
 inline constexpr std::int64_t kAwayFileBytes = 8 << 10;
-// A stream that was silent for so long is checked: the server is asked whether it is there, and
-// has kServerThereMs to say so.
-inline constexpr std::int64_t kSilentStreamMs = 5'000;
+// After so long without a word in a stream, or in the answer of an only server to a read, the
+// server is asked whether it is there, and has kServerThereMs to say so: together as long as
+// Slurm's commands wait (slurm.conf, MessageTimeout).
+inline constexpr std::int64_t kSilentMs = 5'000;
 inline constexpr std::int64_t kServerThereMs = 5'000;
 // Redirects that one request follows: a leader may change while it is looked for.
 inline constexpr int kRedirects = 4;

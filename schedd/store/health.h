@@ -10,19 +10,25 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 
-#include "schedd/base/limits_observer.h"
 #include "schedd/base/mutex.h"
 #include "schedd/store/durability.h"
+#include "schedd/store/store.h"
 
 namespace muster {
 
 class StoreHealth {
  public:
   using Clock = std::chrono::steady_clock;
+  /// The last time that the database refused new jobs.
+  struct Refusal {
+    std::int64_t number = 0;  // counts them
+    std::shared_ptr<const NewJob> job;
+  };
 
   /// The writer waits for the answer to a group that was sent at `since`.
   void Waits(Clock::time_point since) {
@@ -39,16 +45,19 @@ class StoreHealth {
     const MutexLock lock(mutex_);
     lost_ = std::move(why);
   }
-  /// The database refused to write new jobs at `now`, whatever they were: its disk is full, say.
-  void Refuses(std::string why, Clock::time_point now) {
+  /// The database refused to write new jobs, whatever they were: its disk is full, say. `job` is
+  /// one of them; the first one since it accepted any is kept for the observer.
+  void Refuses(std::string why, const NewJob& job) {
     const MutexLock lock(mutex_);
+    if (refused_ == nullptr) refused_ = std::make_shared<const NewJob>(job);
     refusal_ = std::move(why);
-    refused_at_ = now;
+    ++refusals_;
   }
   /// The database has made new jobs durable.
   void Accepts() {
     const MutexLock lock(mutex_);
     refusal_.clear();
+    refused_.reset();
   }
   /// The writer's session leads: its new epoch is durable.
   void Leads() {
@@ -91,6 +100,20 @@ class StoreHealth {
     return true;
   }
 
+  /// The refused job to try again; null if the database refuses none.
+  Refusal refusal() const {
+    const MutexLock lock(mutex_);
+    return {refusals_, refused_};
+  }
+  /// What a trial of the refused job has shown: why the database still refuses it, or "" if it
+  /// would take it. Says nothing if the database has refused other jobs since then.
+  void Tried(const Refusal& refusal, std::string why) {
+    const MutexLock lock(mutex_);
+    if (refused_ == nullptr || refusals_ != refusal.number) return;
+    if (why.empty()) refused_.reset();
+    refusal_ = std::move(why);
+  }
+
   // --- readers
 
   bool awaits_standby() const {
@@ -103,17 +126,14 @@ class StoreHealth {
     return facts_;
   }
   /// Why the database cannot make a write durable at `now`; "" if no reason is known. A wait counts
-  /// as a problem when it has lasted for `within`, a refusal until new jobs are written or it is
-  /// limits::kRefusalToldMs old: nothing else shows that the database would take them again.
+  /// as a problem when it has lasted for `within`, a refusal until new jobs are written, or would
+  /// be.
   std::string Problem(Clock::time_point now, std::chrono::milliseconds within) const {
     const MutexLock lock(mutex_);
     const std::string standby =
         awaits_standby_ ? "waiting for a synchronous standby of the database: " : "";
     if (!lost_.empty()) return standby + lost_;
-    if (!waits_since_ || now - *waits_since_ < within) {
-      const bool told = now - refused_at_ < std::chrono::milliseconds(limits::kRefusalToldMs);
-      return told ? refusal_ : "";
-    }
+    if (!waits_since_ || now - *waits_since_ < within) return refusal_;
     const auto waited = std::chrono::duration_cast<std::chrono::seconds>(now - *waits_since_);
     return standby + "the database has not made the oldest change durable for " +
            std::to_string(waited.count()) + " s";
@@ -124,7 +144,8 @@ class StoreHealth {
   std::optional<Clock::time_point> waits_since_ MUSTER_GUARDED_BY(mutex_);
   std::string lost_ MUSTER_GUARDED_BY(mutex_);
   std::string refusal_ MUSTER_GUARDED_BY(mutex_);
-  Clock::time_point refused_at_ MUSTER_GUARDED_BY(mutex_);
+  std::shared_ptr<const NewJob> refused_ MUSTER_GUARDED_BY(mutex_);  // null: none is refused
+  std::int64_t refusals_ MUSTER_GUARDED_BY(mutex_) = 0;
   bool awaits_standby_ MUSTER_GUARDED_BY(mutex_) = false;
   std::string synchronous_commit_ MUSTER_GUARDED_BY(mutex_);
   std::int64_t sessions_ MUSTER_GUARDED_BY(mutex_) = 0;

@@ -78,6 +78,18 @@ struct AuditColumns {
 
 }  // namespace
 
+Failure ReadAuditHead(PqConnection& connection, AuditHead* head) {
+  PgResult rows(nullptr, &PQclear);
+  Failure failure = connection.Query(sql::kAuditHead, Params(), &rows);
+  if (failure.kind != FailureKind::kNone) return failure;
+  if (PQntuples(rows.get()) != 1) {
+    return {FailureKind::kEnvironment,
+            Error{Code::kDataLoss, "the database has lost the beginning of its audit trail"}};
+  }
+  *head = AuditHead{IntAt(*rows, 0, 0), PQgetvalue(rows.get(), 0, 1)};
+  return {};
+}
+
 // The rows are linked here, just before they leave. They themselves stay as they are, because a
 // group that fails is written again with other numbers and hashes.
 void QueueAudit(std::span<const AuditRow* const> rows, AuditHead* head, PqConnection& connection) {
@@ -85,6 +97,10 @@ void QueueAudit(std::span<const AuditRow* const> rows, AuditHead* head, PqConnec
   AuditColumns columns;
   for (const AuditRow* row : rows) columns.Add(*row, head->Next(*row));
   connection.Queue(sql::kAddAudit.name, columns.Take());
+}
+
+void QueueNoAudit(PqConnection& connection) {
+  connection.Queue(sql::kAddAudit.name, AuditColumns().Take());
 }
 
 }  // namespace muster::pg

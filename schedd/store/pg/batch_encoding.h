@@ -47,9 +47,15 @@ void QueueNewTasks(std::span<const JobPtr> tasks, PqConnection& connection);
 Failure FindOutcome(std::span<const NewJob* const> jobs, PqConnection& connection,
                     AcceptFindings* findings);
 
+/// Reads, outside a transaction, where the audit trail ends.
+Failure ReadAuditHead(PqConnection& connection, AuditHead* head);
+
 /// Queues one statement that adds `rows` to the audit trail behind `head`, which moves on to the
 /// last of them. Their texts must be bounded (BoundAuditRow).
 void QueueAudit(std::span<const AuditRow* const> rows, AuditHead* head, PqConnection& connection);
+
+/// Queues the same statement without a row: it fails if rows may not be added.
+void QueueNoAudit(PqConnection& connection);
 
 /// Queues the statements of everything that one PlanCommit changes, but for its audit rows.
 void QueueCommit(const PlanCommit& commit, PqConnection& connection);

@@ -8,6 +8,7 @@
 #include "schedd/base/limits_observer.h"
 #include "schedd/base/mutex.h"
 #include "schedd/store/pg/statements.h"
+#include "schedd/store/pg/trial.h"
 #include "schedd/telemetry/log.h"
 
 namespace muster::pg {
@@ -38,7 +39,7 @@ void Tell(const DatabaseFacts& facts) {
 }  // namespace
 
 Observer::Observer(const std::string& url, Watchdog& watchdog, StoreHealth& health)
-    : readers_(url, 1, watchdog), health_(health) {
+    : url_(url), watchdog_(watchdog), readers_(url, 1, watchdog), health_(health) {
   thread_ = std::jthread([this](const std::stop_token& stop) {
     while (!stop.stop_requested()) {
       Look();
@@ -53,6 +54,7 @@ void Observer::Look() {
   const Clock::time_point now = Clock::now();
   LookForStandbyWait(now);
   LookAtFacts(now);
+  TryRefused(now);
 }
 
 void Observer::LookForStandbyWait(Clock::time_point now) {
@@ -80,6 +82,18 @@ void Observer::LookAtFacts(Clock::time_point now) {
   session_ = session;
   next_facts_ = now + std::chrono::milliseconds(limits::kObserveFactsEveryMs);
   if (health_.Observe(*facts)) Tell(*health_.facts());
+}
+
+// Without a connection nothing is known; StoreHealth hears of that from the writer.
+void Observer::TryRefused(Clock::time_point now) {
+  const StoreHealth::Refusal refusal = health_.refusal();
+  if (refusal.job == nullptr || now < next_trial_) return;
+  next_trial_ = now + std::chrono::milliseconds(limits::kTrialEveryMs);
+  const Failure failure = TryNewJob(*refusal.job, url_, watchdog_);
+  if (failure.kind == FailureKind::kConnection) return;
+  const bool refused = failure.kind == FailureKind::kEnvironment;
+  if (!refused) Log(LogLevel::kInfo, "store", "database_takes_jobs_again", {});
+  health_.Tried(refusal, refused ? failure.error.detail : "");
 }
 
 }  // namespace muster::pg

@@ -185,15 +185,10 @@ void WriteSession::WriteGroup(std::span<WriteUnit> units, const std::stop_token&
 // lost.
 Failure WriteSession::ReadAuditHead() {
   if (audit_head_) return {};
-  PgResult rows(nullptr, &PQclear);
-  Failure failure = connection_->Query(sql::kAuditHead, Params(), &rows);
-  if (failure.kind != FailureKind::kNone) return failure;
-  if (PQntuples(rows.get()) != 1) {
-    return {FailureKind::kEnvironment,
-            Error{Code::kDataLoss, "the database has lost the beginning of its audit trail"}};
-  }
-  audit_head_ = AuditHead{IntAt(*rows, 0, 0), PQgetvalue(rows.get(), 0, 1)};
-  return {};
+  AuditHead head;
+  Failure failure = pg::ReadAuditHead(*connection_, &head);
+  if (failure.kind == FailureKind::kNone) audit_head_ = std::move(head);
+  return failure;
 }
 
 // In the good case one answer is read and passed on. After a failure the connection is needed for
@@ -253,15 +248,15 @@ void WriteSession::Settle(const Group& group, const std::stop_token& stop) {
 }
 
 void WriteSession::FailUnits(std::span<WriteUnit> units, const Failure& failure) {
-  bool jobs = false;
+  const NewJob* job = nullptr;
   for (WriteUnit& unit : units) {
     unit.Fail(failure.error);
-    jobs |= unit.job != nullptr;
+    if (unit.job != nullptr) job = unit.job;
     // The engine's later plans depend on this one: nothing more of this epoch is written.
     if (unit.commit != nullptr) EndEpoch();
   }
-  if (jobs && failure.kind == FailureKind::kEnvironment && health_ != nullptr)
-    health_->Refuses(failure.error.detail, StoreHealth::Clock::now());
+  if (job != nullptr && failure.kind == FailureKind::kEnvironment && health_ != nullptr)
+    health_->Refuses(failure.error.detail, *job);
 }
 
 // Queues the fence and the statements of all units. Consecutive new jobs become one statement; a

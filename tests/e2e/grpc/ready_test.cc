@@ -106,6 +106,32 @@ TEST(GrpcReadiness, ADaemonThatDoesNotLeadNamesTheLeaderAndIsNotServing) {
   EXPECT_EQ(HealthOf(world.channel, ""), HealthCheckResponse::SERVING) << "the process is up";
 }
 
+TEST(GrpcReadiness, AWatchThatEndsWithTheLeadNamesTheLeader) {
+  WaitingGrpc world;
+  LeaseBoard lease{world.clock, nullptr};
+  lease.SetSelf({"own", "here", "http://here.example:1", 5000, false, {}});
+  world.service.SetLease(&lease);
+  std::jthread loop([&world](std::stop_token stop) { world.engine.Run(stop); });
+  while (!world.engine.View()->ready) std::this_thread::yield();
+  grpc::ClientContext context;
+  const auto jobs = v1::JobService::NewStub(world.channel);
+  const auto watch = jobs->WatchEvents(&context, v1::WatchEventsRequest());
+  watch->WaitForInitialMetadata();
+  LeaseRow row;
+  row.epoch.value = 3;
+  row.id = "other";
+  row.address = "https://leader.example:8686";
+  row.left_ms = row.ttl_ms = 5000;
+  lease.Saw(row);
+  world.server.Stop();
+  v1::Event event;
+  EXPECT_FALSE(watch->Read(&event));
+  EXPECT_EQ(watch->Finish().error_code(), grpc::StatusCode::UNAVAILABLE);
+  const auto found = context.GetServerTrailingMetadata().find("muster-leader");
+  ASSERT_NE(found, context.GetServerTrailingMetadata().end());
+  EXPECT_EQ(std::string(found->second.data(), found->second.size()), row.address);
+}
+
 TEST(GrpcReadiness, HealthFollowsTheLead) {
   WaitingGrpc world;
   using grpc::health::v1::HealthCheckResponse;

@@ -9,6 +9,7 @@
 
 #include <pqxx/pqxx>
 
+#include "schedd/base/limits_observer.h"
 #include "schedd/store/pg/pg_store.h"
 #include "tests/contract/store/database_faults.h"
 #include "tests/contract/store/store_fixtures.h"
@@ -327,6 +328,42 @@ TEST_F(Durability, RefusedJobsAreAProblem_ThoughTheLeadIsKept_UntilJobsAreWritte
   RunSql(url_, "alter table jobs_of_old rename to jobs");
   MustAccept(*store_, epoch_, DraftJob(1));
   EXPECT_EQ(Problem(), "");
+}
+
+TEST_F(Durability, RefusedJobsAreTriedAgain_UntilTheDatabaseWouldTakeThem) {
+  struct {
+    const char* text;
+    const char* breaks;
+    const char* mends;
+    const char* breaks_too;  // another fault, found only once the first one is mended
+    const char* mends_too;
+  } const cases[] = {
+      {"jobs have no table, then the audit trail has none",
+       "alter table jobs rename to jobs_of_old", "alter table jobs_of_old rename to jobs",
+       "alter table audit rename to audit_of_old", "alter table audit_of_old rename to audit"},
+      {"keys have no table, then the audit trail takes no rows",
+       "alter table idempotency_keys rename to keys_of_old",
+       "alter table keys_of_old rename to idempotency_keys",
+       "revoke insert on audit from muster_daemon", "grant insert on audit to muster_daemon"},
+  };
+  int number = 0;
+  for (const auto& one : cases) {
+    RunSql(url_, one.breaks);
+    NewJob job = MakeNew(DraftJob(++number));
+    job.idempotency = IdempotencyKey{"scope", "key", 1};
+    const std::string before = RunSql(url_, "select count(*) from job_state");
+    const auto refused = AcceptNow(*store_, epoch_, {job});
+    ASSERT_FALSE(refused.ok()) << one.text;
+    RunSql(url_, one.breaks_too);
+    RunSql(url_, one.mends);
+    usleep(2 * limits::kTrialEveryMs * 1000);
+    EXPECT_NE(Problem(), "") << one.text;
+    RunSql(url_, one.mends_too);
+    for (int i = 0; i < 6000 && !Problem().empty(); ++i) usleep(10'000);
+    EXPECT_EQ(Problem(), "") << one.text;
+    EXPECT_EQ(RunSql(url_, "select count(*) from job_state"), before);
+    MustAccept(*store_, epoch_, DraftJob(number));
+  }
 }
 
 TEST_F(Durability, ADatabaseThatTurnsReadOnlyIsUnavailableAndHealsByItself) {

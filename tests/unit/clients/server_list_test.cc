@@ -3,8 +3,10 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "clients/lib/api_client.h"
 #include "clients/lib/event_stream.h"
@@ -195,6 +197,27 @@ TEST(ServerList, ServersThatAreAllStoppedAreTimeOutsAndGetNothing) {
   ASSERT_FALSE(answer.ok());
   EXPECT_EQ(answer.failure().kind, Failure::Kind::kTimedOut);
   EXPECT_TRUE(answer.failure().not_sent);
+}
+
+TEST(ServerList, AnOnlyServerThatIsStoppedIsNotWaitedForUntilTheDeadline) {
+  const SilentPort stopped;
+  Call read{"GET", "/v1/jobs"};
+  read.deadline_ms = NowMs() + 60'000;
+  const auto answer = ApiClient(List({stopped.port()})).Send(read);
+  ASSERT_FALSE(answer.ok());
+  EXPECT_EQ(answer.failure().kind, Failure::Kind::kTimedOut);
+  EXPECT_GT(read.deadline_ms - NowMs(), 20'000);
+}
+
+TEST(ServerList, AnOnlyServerThatIsSlowIsWaitedFor) {
+  FakeServer slow([](const FakeRequest& request) {
+    if (request.target != "/livez")
+      std::this_thread::sleep_for(std::chrono::milliseconds(limits::kSilentMs * 5 / 2));
+    return Fine(request);
+  });
+  ASSERT_TRUE(ApiClient(List({slow.port()})).Get("/v1/jobs").ok());
+  EXPECT_EQ(Asked(slow).size(), 1u) << "the read is not sent again";
+  EXPECT_EQ(slow.requests().size(), 3u) << "the question is asked after each silence";
 }
 
 TEST(ServerList, AServerIsAskedOnceWhetherItIsThere) {

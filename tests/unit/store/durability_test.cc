@@ -80,20 +80,31 @@ TEST(Durability, TheWeakestSettingDecides) {
   }
 }
 
-TEST(StoreHealth, ARefusalIsTold_UntilJobsAreWrittenOrItIsOld) {
-  using std::chrono::milliseconds;
+TEST(StoreHealth, ARefusalIsTold_UntilJobsAreWrittenOrWouldBe) {
   using std::chrono::seconds;
   StoreHealth health;
-  const StoreHealth::Clock::time_point start{seconds(1000)};
-  EXPECT_EQ(health.Problem(start, seconds(5)), "");
-  health.Refuses("the disk is full", start);
-  EXPECT_EQ(health.Problem(start + seconds(14), seconds(5)), "the disk is full");
-  EXPECT_EQ(health.Problem(start + milliseconds(limits::kRefusalToldMs), seconds(5)), "");
+  const auto problem = [&health] { return health.Problem({}, seconds(5)); };
+  EXPECT_EQ(problem(), "");
+  EXPECT_EQ(health.refusal().job, nullptr);
+  health.Refuses("the disk is full", NewJob{nullptr, "first", {}});
   health.Leads();
-  EXPECT_EQ(health.Problem(start + seconds(14), seconds(5)), "the disk is full")
-      << "a heartbeat needs less than a job";
+  EXPECT_EQ(problem(), "the disk is full") << "a heartbeat needs less than a job";
+  const StoreHealth::Refusal first = health.refusal();
+  EXPECT_EQ(first.job->manifest, "first");
+  health.Refuses("a table is missing", NewJob{nullptr, "second", {}});
+  EXPECT_EQ(health.refusal().job, first.job);
+  health.Tried(first, "");
+  EXPECT_EQ(problem(), "a table is missing") << "the trial began before this refusal";
+  health.Tried(health.refusal(), "the disk is full");
+  EXPECT_EQ(problem(), "the disk is full");
+  health.Tried(health.refusal(), "");
+  EXPECT_EQ(problem(), "");
+  EXPECT_EQ(health.refusal().job, nullptr);
+  health.Refuses("the disk is full", NewJob{nullptr, "third", {}});
+  const StoreHealth::Refusal third = health.refusal();
   health.Accepts();
-  EXPECT_EQ(health.Problem(start + seconds(1), seconds(5)), "");
+  health.Tried(third, "the disk is full");
+  EXPECT_EQ(problem(), "") << "jobs were written meanwhile";
 }
 
 TEST(StoreHealth, NamesAStandbyThatIsWaitedFor_AndTellsNewsOfTheDatabaseOnce) {
