@@ -165,7 +165,10 @@ void Attempt::Remove(const RemovePolicy& policy, Callback<RemovalResult> done) {
   Advance();
 }
 
+// A wake that is due ends here alone, before the looks, which may ask for another one: an event of
+// one pod does not do what another one is to be looked at again for.
 void Attempt::LookAgain() {
+  if (wake_at_ <= world_.options.clock->WallNow()) wake_at_ = {};
   // What is still in the way says so again.
   trouble_.clear();
   for (const auto& pod : pods_) {
@@ -179,10 +182,11 @@ int Attempt::live_pods() const {
                                         [](const auto& pod) { return pod->disk.record.live(); }));
 }
 
-// Writes attempt.json; schedules another try if that fails.
+// Writes attempt.json; schedules another try if that fails. Of an attempt whose directory somebody
+// has removed nothing can be kept, nor found by a later daemon.
 bool Attempt::Save() {
   const Status wrote = WriteAttemptState(dir_, state_);
-  if (!wrote.ok()) {
+  if (!wrote.ok() && IsDirectory(dir_)) {
     TryAgain(wrote.error().detail);
     return false;
   }
@@ -190,12 +194,10 @@ bool Attempt::Save() {
   return true;
 }
 
-// A wake that is still to come stays: a look at the pods just before may have asked for it. If a
-// later decision has made it needless it costs one look.
+// A wake that was asked for stays: if a later decision has made it needless it costs one look.
 void Attempt::Advance() {
   // FinishRemoval makes the backend drop its reference.
   const std::shared_ptr<Attempt> self = shared_from_this();
-  if (wake_at_ <= world_.options.clock->WallNow()) wake_at_ = {};
   KillOverdue();
   ReadSteps();
   for (int round = 0; round < kRounds && Round(); ++round) {
@@ -235,14 +237,19 @@ bool Attempt::StepController() {
   input.ports = state_.ports;
   input.now = world_.options.clock->WallNow();
   // A time limit does not run on while the job is suspended.
-  input.started = state_.released.Plus(PausedUs(input.now));
+  input.paused_us = PausedUs(input.now);
+  input.started = state_.released.Plus(input.paused_us);
   input.backoff_us = MillisToMicros(world_.options.pod_backoff_ms);
   ControllerOutput output = controller_->step(input);
-  phase_ = output.phase;
   reclaimable_ = std::move(output.reclaimable);
   const bool ended =
       output.phase == RemotePhase::kSucceeded || output.phase == RemotePhase::kFailed;
-  if (ended) state_.outcome = {output.phase, output.reason, output.message, {}};
+  // An end that is not on disk is not reported.
+  if (ended) {
+    state_.outcome = {output.phase, output.reason, output.message, {}};
+  } else {
+    phase_ = output.phase;
+  }
   if (ended || (!output.memo.empty() && output.memo != state_.memo)) {
     json::object before = std::move(state_.memo);
     state_.memo = std::move(output.memo);

@@ -84,6 +84,7 @@ class Attempt : public std::enable_shared_from_this<Attempt> {
     std::int64_t sequence = 0;
     int watch = -1;
     int spawns = 0;
+    WallTime spawn_after;            // the next try to start its supervisor; not set: now
     std::vector<int> cpus, devices;  // given to it while it lives
     Monotonic kill_at;  // when the supervisor itself is killed; 0: the pod was not asked to stop
   };

@@ -14,6 +14,8 @@ namespace muster::local {
 namespace {
 
 constexpr std::int64_t kRetryUs = 5 * kMicrosPerSecond;
+// After that time a process whose files the kernel has closed holds no lock any more.
+constexpr std::int64_t kLockFreedUs = kMicrosPerSecond;
 // How often a supervisor is started that ends before it writes a status.
 constexpr int kSpawns = 3;
 
@@ -69,6 +71,9 @@ void Attempt::WatchPod(Pod* pod) {
   const Result<int> watch = world_.loop->Watch(pod->dir, [self, pod] {
     if (const std::shared_ptr<Attempt> attempt = self.lock()) {
       attempt->LookAt(pod);
+      // The kernel tells of the close of a supervisor that was killed before it frees its lock.
+      if (pod->disk.record.live())
+        attempt->WakeAt(attempt->world_.options.clock->WallNow().Plus(kLockFreedUs));
       attempt->Advance();
     }
   });
@@ -106,10 +111,13 @@ void Attempt::LookAt(Pod* pod) {
 void Attempt::OnSilence(Pod* pod) {
   // Without a status no container ever ran: starting it (again) cannot run anything twice.
   if (!pod->disk.has_status && !pod->disk.record.stopping && pod->spawns < kSpawns) {
+    // A try that has failed closes the file `alive`, which has the pod looked at again at once.
+    if (world_.options.clock->WallNow() < pod->spawn_after) return WakeAt(pod->spawn_after);
     ++pod->spawns;
     const Status spawned = SpawnSupervisor(world_.options.supervisor_path, pod->dir);
     if (spawned.ok() || spawned.error().code == Code::kAlreadyExists) return;
     TryAgain(spawned.error().detail);
+    pod->spawn_after = world_.options.clock->WallNow().Plus(kRetryUs);
     if (pod->spawns < kSpawns) return;
   }
   KillRemains(pod->dir, pod->disk.supervisor);

@@ -27,7 +27,8 @@ struct ControllerInput {
   const json::object* memo = nullptr;            // of the last step; empty at first
   std::vector<int> ports;                        // free TCP ports, Controller::ports_needed of them
   WallTime now;
-  WallTime started;  // when the attempt was released
+  WallTime started;            // when the attempt was released, and later by paused_us
+  std::int64_t paused_us = 0;  // how long it has been suspended since then
   std::int64_t backoff_us = kPodBackoffUs;
 };
 

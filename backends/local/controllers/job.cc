@@ -8,7 +8,7 @@
 // it starts the missing pods, or stops those beyond a smaller size of an elastic job.
 //
 // After failures new pods wait for the back-off, which doubles with the streak. In an Indexed Job
-// only indexes that have failed wait.
+// only indexes that have failed wait; with backoffLimitPerIndex each has a back-off of its own.
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -39,6 +39,8 @@ class Tally {
                                                : 1;
     per_index_ = MaybeInteger(spec_, "backoffLimitPerIndex");
     backoff_limit_ = Integer(spec_, "backoffLimit", per_index_ ? kUnbounded : 6);
+    restarts_count_ =
+        Text(ObjectOrEmpty(spec_, {"template", "spec"}), "restartPolicy") == "OnFailure";
     pods_ = PodsOf(*input.pods, run.name, run.epoch);
     for (const PodRecord* pod : pods_) Count(*pod);
   }
@@ -68,7 +70,7 @@ class Tally {
     if (pod.live()) {
       if (!pod.stopping) active_.insert(index), ++active_count_, surplus_.push_back(&pod);
       if (pod.phase == PodPhase::kRunning) ++running_;
-      restarts_ += pod.restarts;
+      if (restarts_count_) restarts_ += pod.restarts;
       if (pod.failed_by_itself && first_message_.empty()) first_message_ = pod.failure_message;
       return;
     }
@@ -91,7 +93,7 @@ class Tally {
       const json::array& rules = ArrayOrEmpty(spec_, {"podFailurePolicy", "rules"});
       action = Text(ObjectOrEmpty(rules[static_cast<std::size_t>(rule)]), "action");
     }
-    last_failure_ = pod.ended;
+    last_failure_ = index_last_failure_[pod.identity.index] = pod.ended;
     ++streak_;
     if (action == "Ignore") return;
     ++failures_;
@@ -206,25 +208,35 @@ class Tally {
     progress_.expected = Succeeded() + wanted;
     std::int32_t missing = wanted - active_count_;
     if (missing <= 0) return StopSurplus(-missing);
-    if (streak_ > 0) {
-      const WallTime due =
-          last_failure_.Plus(BackoffUs(input_.backoff_us, streak_ - 1, kLongestBackoffUs));
-      if (input_.now < due) {
-        progress_.wake_at = Earlier(progress_.wake_at, due);
-        // Only indexes that have failed wait.
-        if (!indexed_) return;
-        held_back_ = true;
-      }
-    }
+    // Only indexes that have failed wait.
+    if (!indexed_ && Waits(last_failure_, streak_)) return;
     for (std::int32_t index = 0; missing > 0 && index < completions_; ++index) {
-      if (indexed_ &&
-          (done_.contains(index) || active_.contains(index) || failed_indexes_.contains(index) ||
-           (held_back_ && index_failures_.contains(index)))) {
+      if (indexed_ && (done_.contains(index) || active_.contains(index) ||
+                       failed_indexes_.contains(index) || IndexWaits(index))) {
         continue;
       }
       Wish(indexed_ ? index : -1);
       --missing;
     }
+  }
+
+  // Whether the back-off after so many failures in a row still runs.
+  bool Waits(WallTime last_failure, std::int32_t failures) {
+    if (failures == 0) return false;
+    const WallTime due =
+        last_failure.Plus(BackoffUs(input_.backoff_us, failures - 1, kLongestBackoffUs));
+    if (input_.now >= due) return false;
+    progress_.wake_at = Earlier(progress_.wake_at, due);
+    return true;
+  }
+
+  // With backoffLimitPerIndex each index waits for its own failures (KEP-3850), otherwise every
+  // index that has failed waits for the Job's.
+  bool IndexWaits(std::int32_t index) {
+    const auto failures = index_failures_.find(index);
+    if (failures == index_failures_.end()) return false;
+    return per_index_ ? Waits(index_last_failure_[index], failures->second)
+                      : Waits(last_failure_, streak_);
   }
 
   // Stops pods in Kubernetes' order: those that do not run yet first, then the newest.
@@ -270,12 +282,15 @@ class Tally {
   std::vector<const PodRecord*> pods_;
   // Live pods that were not asked to stop.
   std::vector<const PodRecord*> surplus_;
-  bool indexed_ = false, has_completions_ = false, held_back_ = false;
+  bool indexed_ = false, has_completions_ = false;
+  // Restarts in place are failures of the Job only with restartPolicy OnFailure.
+  bool restarts_count_ = false;
   std::int32_t parallelism_ = 1, completions_ = 1;
   std::optional<std::int64_t> per_index_;
   std::int64_t backoff_limit_ = 6;
   std::set<std::int32_t> active_, done_, failed_indexes_;
-  std::map<std::int32_t, std::int64_t> index_failures_;
+  std::map<std::int32_t, std::int32_t> index_failures_;
+  std::map<std::int32_t, WallTime> index_last_failure_;
   std::int32_t active_count_ = 0, running_ = 0, successes_ = 0, failures_ = 0, restarts_ = 0,
                streak_ = 0;
   WallTime last_failure_;

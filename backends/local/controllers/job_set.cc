@@ -72,7 +72,8 @@ class SetStep {
   }
 
  private:
-  // Steps one child; its deadline counts from the creation of its first pod.
+  // Steps one child; its deadline counts from the creation of its first pod, without the time for
+  // which the attempt was suspended (rule B36).
   void StepChild(Child* child) {
     JobRun run;
     run.spec = &ObjectOrEmpty(*child->replicated, {"template", "spec"});
@@ -82,6 +83,7 @@ class SetStep {
     for (const PodRecord* pod : PodsOf(*input_.pods, run.name, restarts_)) {
       run.started = Earlier(run.started, pod->created);
     }
+    if (run.started.set()) run.started = run.started.Plus(input_.paused_us);
     run.decorate = [this, child, &run](PodWish* wish) { Decorate(*child, run.name, wish); };
     child->progress = StepJob(input_, run);
   }

@@ -3,8 +3,9 @@
 // entrypoint.
 //
 // Images are not pulled: a Ray container without a command starts `ray` if the host has it, else a
-// stand-in holds its place. The submitter is stepped as a Job; if it fails, the whole RayJob is
-// repeated in a new epoch, at most backoffLimit times (`retries` in the memo).
+// stand-in holds its place. The submitter is stepped as a Job, without retries if it runs the
+// entrypoint itself; if it fails, the whole RayJob is repeated in a new epoch, at most backoffLimit
+// times (`retries` in the memo).
 #include <algorithm>
 
 #include "backends/local/controllers/job_run.h"
@@ -122,15 +123,17 @@ json::object SubmitterSpec(const json::object& spec) {
   if (ArrayOrEmpty(pod, "containers").empty()) {
     pod["containers"] = json::array{json::object{{"name", "ray-job-submitter"}}};
   }
+  std::int64_t retries = Integer(ObjectOrEmpty(spec, "submitterConfig"), "backoffLimit", 2);
   // What is no container is refused when the pod is built.
   json::object* container = pod["containers"].as_array()[0].if_object();
   if (container != nullptr && ArrayOrEmpty(*container, "command").empty()) {
     (*container)["command"] = json::array{"/bin/sh", "-c", json::value(Text(spec, "entrypoint"))};
     container->erase("args");
+    // KubeRay's submitter submits again under the same id, which does not run the entrypoint again.
+    retries = 0;
   }
   pod["restartPolicy"] = "Never";
   pod_template["spec"] = std::move(pod);
-  const std::int64_t retries = Integer(ObjectOrEmpty(spec, "submitterConfig"), "backoffLimit", 2);
   return {{"backoffLimit", retries}, {"template", std::move(pod_template)}};
 }
 

@@ -168,13 +168,14 @@ void PodRunner::Advance() {
 bool PodRunner::AdvanceStartUp() {
   for (const auto& container : containers_) {
     if (container->spec.role == ContainerRole::kMain) continue;
+    // It may end before it has a process, of which nobody else would tell.
+    if (container->state == State::kWaiting) Start(container.get());
+    if (stopping_) return false;
     if (container->state == State::kEnded) {
       if (!container->failed()) continue;
       FailPod("InitContainerFailed", "init " + container->message);
       return false;
     }
-    if (container->state == State::kWaiting) Start(container.get());
-    if (stopping_) return false;
     const bool sidecar = container->spec.role == ContainerRole::kSidecar;
     if (!sidecar || (container->state != State::kRunning && container->restarts == 0)) return false;
   }

@@ -33,6 +33,7 @@ class World {
       input.ports = {4711, 4712, 4713};
       input.now = now;
       input.started = {1};
+      input.paused_us = paused_us;
       last = controller_->step(input);
       if (!last.memo.empty()) memo_ = last.memo;
       for (const PodWish& wish : last.start) {
@@ -94,6 +95,7 @@ class World {
   std::vector<PodRecord> pods;
   std::vector<PodWish> wishes;
   WallTime now{1'000'000'000};
+  std::int64_t paused_us = 0;
   ControllerOutput last;
 
  private:
@@ -119,6 +121,42 @@ TEST(JobController, AWorkQueueIsFinishedByThePodsThatRunWhenTheFirstOneHasSuccee
   EXPECT_EQ(world.Live(), 1);
   world.End(2, 0);
   EXPECT_EQ(world.Step().phase, RemotePhase::kSucceeded);
+}
+
+TEST(JobController, WithABackOffForEachIndex_NoneWaitsForTheFailuresOfOthers) {
+  World world = Job(
+      R"({"parallelism":4,"completions":4,"completionMode":"Indexed","backoffLimitPerIndex":9})");
+  world.Step();
+  ASSERT_EQ(world.Indexes(), (std::vector<std::int32_t>{0, 1, 2, 3}));
+  for (const std::size_t pod : {0, 1, 2}) world.End(pod, 1);
+  world.Step();
+  EXPECT_EQ(world.Indexes(), (std::vector<std::int32_t>{3}));
+  world.now.us += kPodBackoffUs;
+  world.Step();
+  EXPECT_EQ(world.Indexes(), (std::vector<std::int32_t>{3, 0, 1, 2}))
+      << "each has failed once and waits for ten seconds";
+  world.End(4, 1);  // index 0, for the second time
+  world.Step();
+  const WallTime again = world.last.wake_at;
+  EXPECT_EQ(again.us, world.pods[4].ended.us + 2 * kPodBackoffUs);
+  world.End(5, 1);  // index 1
+  world.Step();
+  EXPECT_EQ(world.last.wake_at.us, again.us) << "another failure does not move it";
+  world.now = again;
+  world.Step();
+  EXPECT_EQ(world.Indexes(), (std::vector<std::int32_t>{3, 2, 0}));
+}
+
+TEST(JobController, RestartsInPlaceCountAgainstTheLimitWithOnFailureOnly) {
+  const auto phase = [](const std::string& policy) {
+    World world =
+        Job(R"({"backoffLimit":2,"template":{"spec":{"restartPolicy":")" + policy + R"("}}})");
+    world.Step();
+    world.pods[0].restarts = 5;
+    return world.Step().phase;
+  };
+  EXPECT_EQ(phase("OnFailure"), RemotePhase::kFailed);
+  EXPECT_EQ(phase("Never"), RemotePhase::kRunning) << "a sidecar was started again";
 }
 
 TEST(JobController, RunsNoMoreThanParallelism_UntilCompletions) {
@@ -371,6 +409,18 @@ TEST(JobSetController, PodsOfChildrenThatHaveSucceeded_AreReclaimable) {
   EXPECT_EQ(world.last.reclaimable, (std::vector<ReclaimablePods>{{"worker", 4}}));
 }
 
+TEST(JobSetController, ADeadlineOfAChildDoesNotRunWhileTheJobIsSuspended) {
+  World world("jobset.x-k8s.io/v1alpha2", "JobSet",
+              R"({"replicatedJobs":[
+                {"name":"a","template":{"spec":{"activeDeadlineSeconds":10,"template":{"spec":{}}}}}]})");
+  world.Step();
+  world.now.us += 25 * kMicrosPerSecond;
+  world.paused_us = 20 * kMicrosPerSecond;
+  EXPECT_EQ(world.Step().phase, RemotePhase::kRunning);
+  world.now.us += 5 * kMicrosPerSecond;
+  EXPECT_EQ(world.Step().phase, RemotePhase::kFailed);
+}
+
 TEST(JobSetController, DependsOn_WaitsForCompletion) {
   World world = Set("", R"("dependsOn":[{"name":"a","status":"Complete"}],)");
   world.Step();
@@ -413,6 +463,25 @@ TEST(RayJobController, Submits_WhenTheClusterRuns_AndTearsItDown) {
   world.End(3, 0);
   EXPECT_EQ(world.Step().phase, RemotePhase::kSucceeded);
   EXPECT_EQ(world.Live(), 0) << "the cluster outlived its job";
+}
+
+TEST(RayJobController, AnEntrypointThatFails_IsRunAgainByTheRayJobsBackoffLimitAlone) {
+  for (const auto& [spec, tries] : {std::pair("", 1), std::pair(R"("backoffLimit":2,)", 3),
+                                    std::pair(R"("submitterConfig":{"backoffLimit":5},)", 1)}) {
+    World world("ray.io/v1", "RayJob",
+                std::string("{") + spec + R"("entrypoint":"x","rayClusterSpec":{
+      "headGroupSpec":{"template":{"spec":{"containers":[{"name":"h"}]}}}}})");
+    int runs = 0;
+    for (world.Step(); world.last.phase != RemotePhase::kFailed && runs < 9; world.Step()) {
+      world.now.us += 3600 * kMicrosPerSecond;
+      for (std::size_t i = 0; i < world.pods.size(); ++i) {
+        if (world.pods[i].identity.pod_set != "submitter" || !world.pods[i].live()) continue;
+        ++runs;
+        world.End(i, 1);
+      }
+    }
+    EXPECT_EQ(runs, tries) << spec;
+  }
 }
 
 // The launcher takes manifests that no API has looked at.

@@ -71,6 +71,40 @@ TEST_F(LocalDamage, AnEndThatTheDiskDoesNotTake_IsToldWhenItTakesIt) {
   EXPECT_EQ(sink_.AwaitEnd(key).phase, RemotePhase::kSucceeded);
 }
 
+TEST_F(LocalDamage, AnEndOfTheAttemptThatTheDiskDoesNotTake_IsToldWholeWhenItTakesIt) {
+  const DispatchKey key = Run();
+  const std::string obstacle = AttemptDir(key) + "/attempt.json.tmp";
+  const pid_t supervisor = Supervisor(key);
+  fs::create_directory(obstacle);
+  directory_.Touch("go-on");
+  AwaitEndOf(supervisor);
+  sink_.Await(key, [](const Observation& seen) { return seen.succeeded_pods == 1; });
+  fs::remove(obstacle);
+  const Observation end = sink_.AwaitEnd(key);
+  EXPECT_EQ(end.phase, RemotePhase::kSucceeded);
+  EXPECT_EQ(end.exit_code, 0);
+  EXPECT_TRUE(end.end_time.set()) << "an end was told that was not on disk";
+}
+
+// The first tries to start a supervisor fail for want of processes, say.
+TEST_F(LocalDamage, ASupervisorThatCannotBeStartedForAMoment_IsTriedAgainAfterAPause) {
+  const std::string program = directory_.path() + "/supervisor",
+                    tries = directory_.path() + "/tries";
+  std::ofstream(program) << "#!/bin/sh\necho >> " << tries << "\n[ -e " << GoOn()
+                         << " ] || exit 1\nexec " MUSTER_SUPERVISOR " \"$@\"\n";
+  fs::permissions(program, fs::perms::owner_all);
+  LocalOptions options = Options();
+  options.supervisor_path = program;
+  backend_.reset();
+  Open(options);
+  const DispatchKey key = Key();
+  ASSERT_TRUE(Ensure(*backend_, ShellJob(key, "exit 0", 1, "\"backoffLimit\":0,")).ok());
+  Await([&] { return fs::exists(tries); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  directory_.Touch("go-on");
+  EXPECT_EQ(sink_.AwaitEnd(key).phase, RemotePhase::kSucceeded);
+}
+
 TEST_F(LocalDamage, TheLossOfASupervisorThatTheDiskDoesNotTake_IsToldWhenItTakesIt) {
   const DispatchKey key = Run();
   const std::string obstacle = PodDir(key) + "/status.json.tmp";
@@ -80,6 +114,8 @@ TEST_F(LocalDamage, TheLossOfASupervisorThatTheDiskDoesNotTake_IsToldWhenItTakes
   AwaitEndOf(supervisor);
   // Orders make it look again as well; it must not depend on them.
   EXPECT_TRUE(List(*backend_, "alpha").ok());
+  // The second try, after five seconds, fails too.
+  std::this_thread::sleep_for(std::chrono::seconds(6));
   fs::remove(obstacle);
   const Observation end = sink_.AwaitEnd(key);
   EXPECT_EQ(end.phase, RemotePhase::kFailed);

@@ -35,6 +35,16 @@ TEST_F(LocalEnds, AFailedJobWhoseContainersAreStartedAgain_HasTheExitCodeOfTheLa
             "the job reached its backoffLimit of 1: container main exited with code 7");
 }
 
+// No process was made, whose end would tell of it.
+TEST_F(LocalEnds, AnInitContainerThatCannotBeGivenItsLimits_FailsItsPod) {
+  if (!LimitsMemory()) return;
+  const Observation end = RunPod(
+      R"("initContainers":[{"name":"first","resources":{"limits":{"cpu":"1000000000"}},"command":["true"]}],)"
+      R"("containers":[{"name":"main","command":["true"]}])");
+  EXPECT_EQ(end.phase, RemotePhase::kFailed);
+  EXPECT_NE(end.message.find("cannot limit container first"), std::string::npos) << end.message;
+}
+
 TEST_F(LocalEnds, ASignalThatEndedIt_IsToldToo) {
   const Observation end = RunOnFailure("kill -SEGV $$$$");
   EXPECT_EQ(end.exit_code, 128 + SIGSEGV);
