@@ -21,6 +21,8 @@
 // the new version, kEnsureTries times at most.
 #include "backends/k8s/ensure_call.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "backends/k8s/api_calls.h"
@@ -43,6 +45,16 @@ constexpr int kEnsureTries = 6;
 bool Touched(const ObjectState& before, const ObjectState& now) {
   if (now.generation > 0) return now.generation != before.generation;
   return now.resource_version != before.resource_version;
+}
+
+// Of the sentence of a 403 on a create: a quota that is exceeded, or not counted yet; a namespace
+// that is going away; admission plugins of a server that has just started. Kubernetes has no field
+// that tells them from a refusal for good.
+bool MayBePermittedLater(const std::string& sentence) {
+  constexpr const char* kSigns[] = {"exceeded quota", "status unknown for quota",
+                                    "being terminated", "not yet ready to handle request"};
+  return std::any_of(std::begin(kSigns), std::end(kSigns),
+                     [&](const char* sign) { return sentence.find(sign) != std::string::npos; });
 }
 
 class EnsureCall : public std::enable_shared_from_this<EnsureCall> {
@@ -98,8 +110,8 @@ class EnsureCall : public std::enable_shared_from_this<EnsureCall> {
          &EnsureCall::Created);
   }
 
-  // A quota that is exceeded or a namespace that is going away answers 403 but may change, so it is
-  // kUnavailable; other refusals are final.
+  // What may change is kUnavailable though the member forbids it (MayBePermittedLater); other
+  // refusals are final.
   void Created(Result<ApiResponse> answer) {
     if (!answer.ok()) {
       if (answer.error().code != Code::kUnknown) return Answer(answer.error());
@@ -110,10 +122,8 @@ class EnsureCall : public std::enable_shared_from_this<EnsureCall> {
     const Error error = ErrorOf(*answer);
     if (error.code == Code::kAlreadyExists) return LookUp(error);
     if (answer->status >= 500) return LookUp(error);
-    const bool may_be_mended = ReadApiStatus(*answer).reason == "Forbidden" &&
-                               (error.detail.find("exceeded quota") != std::string::npos ||
-                                error.detail.find("being terminated") != std::string::npos);
-    if (may_be_mended) return Answer(Unavailable(error.detail));
+    if (ReadApiStatus(*answer).reason == "Forbidden" && MayBePermittedLater(error.detail))
+      return Answer(Unavailable(error.detail));
     Answer(error);
   }
 
@@ -185,6 +195,7 @@ class EnsureCall : public std::enable_shared_from_this<EnsureCall> {
                                   session_->member()));
     }
     if (state_.attempt->attempt > attempt_.attempt) {
+      stale_ = true;
       return Answer(Aborted("attempt " + std::to_string(state_.attempt->attempt) +
                             " of the job is on the member: this one is stale"));
     }
@@ -304,9 +315,13 @@ class EnsureCall : public std::enable_shared_from_this<EnsureCall> {
     state_ = ReadObject(*kind_, body->get_object());
     if (state_.uid != tested.uid)
       return Answer(NotFound("another object has its name on the member"));
-    if (!state_.suspended || state_.released) return Resize(*body);
     // The version has not changed, so the patch was refused for its content.
-    if (why_.code != Code::kOk && !Touched(tested, state_)) return Answer(why_);
+    const bool refused = why_.code != Code::kOk && !Touched(tested, state_);
+    if (!state_.suspended || state_.released) {
+      if (refused && order_.scale > 0 && why_.code != Code::kUnknown) return Answer(why_);
+      return Resize(*body);
+    }
+    if (refused) return Answer(why_);
     if (++tries_ > kEnsureTries) return Answer(Aborted("its object changes all the time"));
     Dependents(state_.uid, &EnsureCall::Release);
   }
@@ -369,7 +384,13 @@ class EnsureCall : public std::enable_shared_from_this<EnsureCall> {
     Answer(std::move(ref));
   }
 
-  void Answer(Result<RemoteRef> result) { done_(std::move(result)); }
+  // kAborted says that a later attempt is there, and nothing else (rule D13): a conflict with
+  // somebody's write, as of a ResourceQuota that counts many creates at once, is tried again.
+  void Answer(Result<RemoteRef> result) {
+    if (!result.ok() && result.error().code == Code::kAborted && !stale_)
+      return done_(Unavailable(result.error().detail));
+    done_(std::move(result));
+  }
 
   const SessionPtr session_;
   const DispatchOrder order_;
@@ -385,6 +406,8 @@ class EnsureCall : public std::enable_shared_from_this<EnsureCall> {
   // Set once the dependents exist: the uid of their owner, or "".
   std::optional<std::string> ensured_;
   int tries_ = 0;
+  // A later attempt of the job is on the member.
+  bool stale_ = false;
 };
 
 }  // namespace

@@ -304,7 +304,10 @@ func (r *kueueRound) release(ctx context.Context) error {
 		if owner := metav1.GetControllerOf(w); owner != nil {
 			job = jobs[owner.UID]
 		}
-		still := job == nil || (job.suspended() && job.kind.pods(job.Unstructured) == 0)
+		// As Kueue does, it lets the workload of a job go that is being deleted:
+		// in the foreground the job waits for its workload, and is not
+		// suspended any more.
+		still := job == nil || job.GetDeletionTimestamp() != nil || (job.suspended() && job.kind.pods(job.Unstructured) == 0)
 		failures = append(failures, r.releaseOne(ctx, w, still))
 	}
 	return errors.Join(failures...)

@@ -10,9 +10,10 @@
 // Two steps: a member that creates attempts suspended answers with the object's uid; the row
 // becomes Releasing with it, and only when that is durable does kRelease leave, for that uid and no
 // other. So pods exist only for a uid on record. A release that finds no object, or another one, is
-// followed by kConfirm; a release that is refused for good removes the object, which never ran. An
-// object that is suspended later was suspended by somebody else: that is shown and not fought.
-// Members that create in one call go from Intent to Created.
+// followed by kConfirm; a release that is refused for good removes the object, which never ran.
+// Once it is seen released the row is Created. An object that is suspended later was suspended by
+// somebody else: that is shown and not fought. Members that create in one call go from Intent to
+// Created.
 //
 // Ends: a result is durable first; then the member may let its object go (kAcknowledge), again as
 // long as the object of a Terminal row is seen held. An object that somebody deletes while it is
@@ -123,7 +124,10 @@ StepResult ApplyPhase(const DispatchRow& row, const Observation& seen) {
       if (row.state == DispatchState::kReleasing) return Stay(row);
       return To(row, Waits(row.state), Action::kNone, Effect::kProgress);
     case RemotePhase::kPending:
-      return To(row, Waits(row.state), Action::kNone, Effect::kProgress);
+      // It has been released: from here on its pods may run, and a release is not repeated.
+      return To(row,
+                row.state == DispatchState::kReleasing ? DispatchState::kCreated : Waits(row.state),
+                Action::kNone, Effect::kProgress);
     case RemotePhase::kRunning:
       return To(row, DispatchState::kRunning, Action::kNone,
                 fresh ? Effect::kStarted : Effect::kProgress);

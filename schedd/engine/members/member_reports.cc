@@ -103,8 +103,9 @@ void MemberReports::Handle(const RemovedCommand& command) {
   }
 }
 
-// The answer counts only for the object that was asked for. An object that is there needs nothing:
-// its member reports it again. `note` tells what the member had to mend or remove.
+// The answer counts only for the object that was asked for. An object that is there needs nothing
+// unless it is still to be released: its member reports it again. `note` tells what the member had
+// to mend or remove.
 void MemberReports::Handle(const ConfirmedCommand& command) {
   const DispatchRow* row = rows_.Find(command.key);
   if (row == nullptr || row->remote_uid != command.uid) return;
@@ -119,7 +120,14 @@ void MemberReports::Handle(const ConfirmedCommand& command) {
     commits_.AddEvent(command.outcome->there ? "MemberObjectMended" : "MemberLeftoversRemoved",
                       row->job, job, "", note);
   }
-  if (!command.outcome->there) attempts_.Step(command.key, dispatch::ProvenGone{note}, nullptr);
+  if (!command.outcome->there) {
+    attempts_.Step(command.key, dispatch::ProvenGone{note}, nullptr);
+  } else if (row->state == DispatchState::kReleasing) {
+    // The member did not find it when it was to be released, and has it: it is released once more.
+    attempts_.Step(command.key,
+                   dispatch::EnsureFailed{Code::kUnavailable, "its object was not found at first"},
+                   nullptr);
+  }
 }
 
 // `accounted`: the attempts that the list has, or of which it cannot say that they are missing. A

@@ -161,8 +161,8 @@ TEST(Step, AReleaseIsRepeatedGivenUpOrRefused) {
        S::kReleasing, A::kNone, E::kNone},
       {"seen suspended still", Row(S::kReleasing), Marked(RemotePhase::kSuspended), S::kReleasing,
        A::kNone, E::kNone},
-      {"its pods wait", Row(S::kReleasing), Marked(RemotePhase::kPending), S::kReleasing, A::kNone,
-       E::kProgress},
+      {"released, and its pods wait", Row(S::kReleasing), Marked(RemotePhase::kPending),
+       S::kCreated, A::kNone, E::kProgress},
       {"its pods run", Row(S::kReleasing), Marked(RemotePhase::kRunning), S::kRunning, A::kNone,
        E::kStarted},
   };

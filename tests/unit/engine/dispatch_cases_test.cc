@@ -64,6 +64,17 @@ TEST_F(DispatchCases, Case04_KilledBeforeTheRelease_IsReleasedByItsUidAfterTheRe
   EXPECT_EQ(Starts(world.KeyOf(id)), 1);
 }
 
+TEST_F(DispatchCases, Case04_AReleaseThatDoesNotFindTheObjectThatIsThere_IsRepeated) {
+  const JobId id = Submit();
+  world.members.Carry();
+  world.Settle();
+  ASSERT_EQ(RowOf(id), DispatchState::kReleasing);
+  world.members.Carry(0, Code::kNotFound);
+  world.Run();
+  EXPECT_EQ(world.StateOf(id), JobState::kRunning);
+  EXPECT_EQ(Starts(world.KeyOf(id)), 1);
+}
+
 TEST_F(DispatchCases, Case05_KilledAfterTheRelease_IsFoundRunning) {
   const JobId id = Submit();
   world.members.Carry();

@@ -237,17 +237,57 @@ TEST_F(EnsureTest, WhatTheMemberRefuses_IsToldInItsWords) {
   EXPECT_NE(made.error().detail.find("spec: no"), std::string::npos);
 }
 
-TEST_F(EnsureTest, AQuotaThatIsFullNow_MayHaveRoomLater) {
+TEST_F(EnsureTest, WhatTheMemberRefusesForNow_MayBeTakenLater) {
+  struct {
+    int status;
+    const char* reason;
+    const char* message;
+    Code code;
+  } const kCases[] = {
+      {403, "Forbidden", "is forbidden: exceeded quota: q", Code::kUnavailable},
+      {403, "Forbidden", "is forbidden: status unknown for quota: q", Code::kUnavailable},
+      {403, "Forbidden", "is forbidden: not yet ready to handle request", Code::kUnavailable},
+      {403, "Forbidden", "is forbidden: namespace x is being terminated", Code::kUnavailable},
+      {409, "Conflict", "Operation cannot be fulfilled on resourcequotas \"q\"",
+       Code::kUnavailable},
+      {403, "Forbidden", "is forbidden: no", Code::kPermissionDenied},
+  };
   Connect();
+  for (const auto& one : kCases) {
+    member_.Inject({.kind = FaultKind::kAnswer,
+                    .verb = "create",
+                    .path = "/jobs",
+                    .status = one.status,
+                    .reason = one.reason,
+                    .message = std::string("jobs.batch \"work\": ") + one.message});
+    const auto made = Ensure(JobOf(Key(), true));
+    ASSERT_FALSE(made.ok()) << one.message;
+    EXPECT_EQ(made.error().code, one.code) << one.message;
+  }
+}
+
+TEST_F(EnsureTest, AResizeThatTheMemberRefuses_IsRefusedAtOnce) {
+  Connect();
+  const DispatchKey key = Key();
+  const auto made = Run(key, {});
+  ASSERT_TRUE(made.ok());
+  DispatchOrder resize = JobOf(key, false, {});
+  json::value object = json::parse(resize.object.json);
+  object.at("spec").as_object()["parallelism"] = 3;
+  resize.object.json = json::serialize(object);
+  resize.expected_uid = made->remote_uid;
+  resize.scale = 9;
   member_.Inject({.kind = FaultKind::kAnswer,
-                  .verb = "create",
-                  .path = "/jobs",
-                  .status = 403,
-                  .reason = "Forbidden",
-                  .message = "jobs.batch \"work\" is forbidden: exceeded quota: q"});
-  const auto made = Ensure(JobOf(Key(), true));
-  ASSERT_FALSE(made.ok());
-  EXPECT_EQ(made.error().code, Code::kUnavailable);
+                  .verb = "patch",
+                  .path = "/jobs/work",
+                  .times = -1,
+                  .status = 422,
+                  .reason = "Invalid",
+                  .message = "ValidatingAdmissionPolicy 'few' denied it"});
+  const auto refused = Ensure(resize);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, Code::kInvalidArgument);
+  EXPECT_NE(refused.error().detail.find("denied it"), std::string::npos);
 }
 
 TEST_F(EnsureTest, AKindThatIsNotInstalled_IsRefusedInASentence_AndOthersWork) {
