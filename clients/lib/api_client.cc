@@ -170,7 +170,8 @@ ApiClient::ListAnswer ApiClient::SendToAny(HttpRequest request, std::int64_t dea
     return (*sink)(part);
   };
   // A write that an only server has got is waited for until the deadline: giving up sooner would
-  // only leave its outcome open more often.
+  // only leave its outcome open more often. Who follows an only server goes on when it does.
+  request.still_there_later = several;
   if (sink != nullptr || (!several && request.method == "GET")) {
     request.still_there = [this] {
       HttpClient asks(servers_[at_], settings_.tls);

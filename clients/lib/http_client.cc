@@ -306,7 +306,8 @@ Outcome<HttpResponse> HttpClient::SendOnce(const HttpRequest& request, std::int6
   while (!parser.is_done()) {
     parser.get().body().data = chunk.data();
     parser.get().body().size = chunk.size();
-    const bool asks = asks_after_silence();
+    const bool asks = request.still_there_later && asks_after_silence();
+    if (!asks) connection->stream.socket.set_deadline(deadline_ms);
     body_begun = body_begun || MayParseChunk(connection->buffer.size());
     if (body_begun)
       http::read_some(connection->stream, connection->buffer, parser, ec);

@@ -60,6 +60,8 @@ struct HttpRequest {
   /// call as timed out. Not asked before the answer begins if begin_within_ms bounds that. Null:
   /// the server may be silent until the deadline.
   std::function<bool()> still_there = {};
+  /// Whether still_there is asked after the answer has begun, too.
+  bool still_there_later = true;
   /// Told the status and the headers of a 2xx answer before its body goes to a sink. May be null.
   AnswerHead began = {};
   /// The longest body that is kept; a longer one is a failure. What goes to a sink is not bounded.

@@ -23,7 +23,7 @@ inline constexpr std::int64_t kServerFreshMs = 5'000;
 inline constexpr std::int64_t kServerAwayS = 30;
 // The file that says which ones these are: kServers addresses of some 200 bytes.
 inline constexpr std::int64_t kAwayFileBytes = 8 << 10;
-// After so long without a word in a stream, or in the answer of an only server to a read, the
+// After so long without a word in a stream, or before the answer of an only server to a read, the
 // server is asked whether it is there, and has kServerThereMs to say so: together as long as
 // Slurm's commands wait (slurm.conf, MessageTimeout).
 inline constexpr std::int64_t kSilentMs = 5'000;
