@@ -25,6 +25,14 @@ class Restore(unittest.TestCase):
         self.addCleanup(self.server.close)
         self.server.start()
         self.runs = os.path.join(self.server.dir, "runs")
+        self.addCleanup(self.end_pods)
+
+    def end_pods(self):
+        """Also those that the restored daemon lists and leaves alone."""
+        for name in self.starts() if os.path.exists(self.runs) else ():
+            self.server.open_gate(name)
+        supervisors = f"muster-pod-supervisor {self.server.dir}/"
+        self.server.wait(lambda: subprocess.run(["pgrep", "-f", supervisors], stdout=subprocess.DEVNULL, check=False).returncode != 0, what="pods end")
 
     def script(self, name):
         return f"echo {name} >> {self.runs}; {self.server.gate(name)}"
