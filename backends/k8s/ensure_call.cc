@@ -195,9 +195,8 @@ class EnsureCall : public std::enable_shared_from_this<EnsureCall> {
                                   session_->member()));
     }
     if (state_.attempt->attempt > attempt_.attempt) {
-      stale_ = true;
-      return Answer(Aborted("attempt " + std::to_string(state_.attempt->attempt) +
-                            " of the job is on the member: this one is stale"));
+      return done_(Aborted("attempt " + std::to_string(state_.attempt->attempt) +
+                           " of the job is on the member: this one is stale"));
     }
     if (state_.attempt->attempt < attempt_.attempt) return Replace();
     session_->NoteMade(state_);
@@ -322,7 +321,7 @@ class EnsureCall : public std::enable_shared_from_this<EnsureCall> {
       return Resize(*body);
     }
     if (refused) return Answer(why_);
-    if (++tries_ > kEnsureTries) return Answer(Aborted("its object changes all the time"));
+    if (++tries_ > kEnsureTries) return Answer(Unavailable("its object changes all the time"));
     Dependents(state_.uid, &EnsureCall::Release);
   }
 
@@ -340,7 +339,7 @@ class EnsureCall : public std::enable_shared_from_this<EnsureCall> {
       known = order_.scale;
       return Succeed();
     }
-    if (++tries_ > kEnsureTries) return Answer(Aborted("its object changes all the time"));
+    if (++tries_ > kEnsureTries) return Answer(Unavailable("its object changes all the time"));
     Send("PATCH", Path(), *patch, kJsonPatch, Urgency::kRelease, &EnsureCall::Patched);
   }
 
@@ -384,10 +383,10 @@ class EnsureCall : public std::enable_shared_from_this<EnsureCall> {
     Answer(std::move(ref));
   }
 
-  // kAborted says that a later attempt is there, and nothing else (rule D13): a conflict with
+  // kAborted is left to Found: it says that a later attempt is there (rule D8). A conflict with
   // somebody's write, as of a ResourceQuota that counts many creates at once, is tried again.
   void Answer(Result<RemoteRef> result) {
-    if (!result.ok() && result.error().code == Code::kAborted && !stale_)
+    if (!result.ok() && result.error().code == Code::kAborted)
       return done_(Unavailable(result.error().detail));
     done_(std::move(result));
   }
@@ -406,8 +405,6 @@ class EnsureCall : public std::enable_shared_from_this<EnsureCall> {
   // Set once the dependents exist: the uid of their owner, or "".
   std::optional<std::string> ensured_;
   int tries_ = 0;
-  // A later attempt of the job is on the member.
-  bool stale_ = false;
 };
 
 }  // namespace

@@ -268,9 +268,9 @@ Outcome<HttpResponse> HttpClient::SendOnce(const HttpRequest& request, std::int6
   }
   // Bounds the next wait by the time after which the server is asked whether it is there; false if
   // the call's deadline comes first.
-  const auto asks_after_silence = [&] {
+  const auto asks_after_silence = [&](bool wanted) {
     const std::int64_t silent = NowMs() + limits::kSilentMs;
-    const bool asks = request.still_there && (deadline_ms == 0 || silent < deadline_ms);
+    const bool asks = wanted && request.still_there && (deadline_ms == 0 || silent < deadline_ms);
     connection->stream.socket.set_deadline(asks ? silent : deadline_ms);
     return asks;
   };
@@ -278,7 +278,7 @@ Outcome<HttpResponse> HttpClient::SendOnce(const HttpRequest& request, std::int6
   parser.header_limit(kHeaderLimit);
   parser.body_limit(boost::none);
   for (;;) {
-    const bool asks = request.begin_within_ms == 0 && asks_after_silence();
+    const bool asks = request.begin_within_ms == 0 && asks_after_silence(true);
     http::read_header(connection->stream, connection->buffer, parser, ec);
     if (ec != boost::asio::error::timed_out || !asks || !request.still_there()) break;
   }
@@ -306,8 +306,7 @@ Outcome<HttpResponse> HttpClient::SendOnce(const HttpRequest& request, std::int6
   while (!parser.is_done()) {
     parser.get().body().data = chunk.data();
     parser.get().body().size = chunk.size();
-    const bool asks = request.still_there_later && asks_after_silence();
-    if (!asks) connection->stream.socket.set_deadline(deadline_ms);
+    const bool asks = asks_after_silence(request.still_there_later);
     body_begun = body_begun || MayParseChunk(connection->buffer.size());
     if (body_begun)
       http::read_some(connection->stream, connection->buffer, parser, ec);

@@ -111,6 +111,8 @@ struct Lane {
   bool backed_off = false;
   /// In a row.
   int failures = 0;
+  /// The last Ensure failed. A Confirm between two of them does not end their back-off.
+  bool ensure_failed = false;
   /// The last of the failures was a Remove.
   bool remove_failed = false;
   /// An Acknowledge waits or is under way.

@@ -39,7 +39,7 @@ void Dispatcher::Impl::Enqueue(RemoveTask task) {
   // The removal does not wait for the back-off of the calls before it.
   if (!lane.remove_failed) {
     lane.failures = 0;
-    lane.delayed = lane.backed_off = false;
+    lane.delayed = lane.backed_off = lane.ensure_failed = false;
   }
   lane.waiting.emplace_back(std::move(task));
   Advance(key);
@@ -152,6 +152,7 @@ void Dispatcher::Impl::Complete(EnsureOutcome done) {
   --outgoing[done.key.cluster].under_way;
   Lane& lane = lanes[done.key];
   lane.remove_failed = false;
+  lane.ensure_failed = !done.outcome.ok();
   if (!done.outcome.ok()) {
     ++lane.failures;
     calls_failed.Add();
@@ -225,7 +226,7 @@ void Dispatcher::Impl::Complete(ConfirmOutcome done) {
   lane.busy = false;
   lane.remove_failed = false;
   if (done.outcome.ok()) {
-    lane.failures = 0;
+    if (!lane.ensure_failed) lane.failures = 0;
   } else {
     ++lane.failures;
     calls_failed.Add();

@@ -207,9 +207,6 @@ inline constexpr PreparedStatement kForgetKeys = {
     "from idempotency_keys k using old where k.scope = old.scope and k.key = old.key and "
     "old.submit_time < $1::bigint"};
 
-/// What adds new jobs and their audit rows.
-inline constexpr PreparedStatement kAcceptStatements[] = {kAcceptJobs, kAcceptKeyedJobs, kClaimKeys,
-                                                          kFreeKeys,   kForeignKeys,     kAddAudit};
 /// Everything that WriteSession prepares when it connects.
 inline constexpr PreparedStatement kWriterStatements[] = {
     kFence,         kAcceptJobs,  kAcceptKeyedJobs, kClaimKeys,  kFreeKeys,   kForeignKeys,

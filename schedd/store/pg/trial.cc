@@ -29,7 +29,7 @@ Failure TryNewJob(const NewJob& job, const std::string& url, Watchdog& watchdog)
   if (!opened.ok()) return {FailureKind::kConnection, opened.error()};
   PqConnection& connection = **opened;
   Failure failure = connection.Execute(sql::kWriterSettings);
-  for (const sql::PreparedStatement& statement : sql::kAcceptStatements) {
+  for (const sql::PreparedStatement& statement : sql::kWriterStatements) {
     if (failure.kind != FailureKind::kNone) return failure;
     failure = connection.Prepare(statement.name, statement.text);
   }

@@ -262,6 +262,23 @@ TEST_F(DispatcherTest, WhatFailedIsTriedAgainOnlyAfterABackOff) {
   EXPECT_TRUE(inbox_.Take<EnsuredCommand>().outcome.ok());
 }
 
+// A member may not find what it is to release and have it when it is asked, again and again.
+TEST_F(DispatcherTest, ABackOffIsNotEndedByAConfirmInBetween) {
+  Start();
+  const JobPtr job = Accepted("a");
+  dispatcher_->Ensure(KeyOf(job), job, "uid");
+  backend_.Take().ensured(NotFound("not there"));
+  inbox_.Take<EnsuredCommand>();
+  dispatcher_->Confirm(KeyOf(job), {}, "uid");
+  TakeLater().confirmed(Presence{true, ""});
+  EXPECT_TRUE(inbox_.Take<ConfirmedCommand>().outcome->there);
+  dispatcher_->Ensure(KeyOf(job), job, "uid");
+  timers_.FireDue();
+  EXPECT_EQ(backend_.waiting(), 0U);
+  TakeLater().ensured(RemoteRef{"uid", ""});
+  EXPECT_TRUE(inbox_.Take<EnsuredCommand>().outcome.ok());
+}
+
 TEST_F(DispatcherTest, AnUnknownOutcomeIsListedBeforeItIsReported) {
   Start();
   const JobPtr job = Accepted("a");

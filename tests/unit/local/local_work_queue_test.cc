@@ -41,16 +41,17 @@ class LocalWorkQueue : public LocalPods {
     }
     return succeeded;
   }
+  // Outlives the backend, which TearDown stops.
+  HoldingSink holding_{sink_};
 };
 
 // The pods of a work queue end together when the queue is empty. The backend reads of the first one
 // before it has heard of the others.
 TEST_F(LocalWorkQueue, WhosePodsSucceedAtOnce_Succeeds) {
-  HoldingSink holding(sink_);
   Result<std::unique_ptr<Backend>> made = MakeLocalBackend(Options());
   ASSERT_TRUE(made.ok()) << made.error().detail;
   backend_ = std::move(made).value();
-  backend_->Start(holding);
+  backend_->Start(holding_);
   const std::string gate = directory_.path() + "/gate";
   const DispatchKey key = Key();
   DispatchOrder order = ShellJob(key, "while [ ! -e " + gate + " ]; do sleep 0.01; done", 1,
@@ -62,7 +63,7 @@ TEST_F(LocalWorkQueue, WhosePodsSucceedAtOnce_Succeeds) {
   while (SucceededOnDisk() < 3 && std::chrono::steady_clock::now() < give_up)
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   EXPECT_EQ(SucceededOnDisk(), 3);
-  holding.Release();
+  holding_.Release();
   EXPECT_EQ(sink_.AwaitEnd(key).phase, RemotePhase::kSucceeded);
 }
 
