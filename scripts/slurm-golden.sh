@@ -42,8 +42,16 @@ print_environment() {
 
 free_ports() {
   python3 - "$1" <<'PYTHON'
-import socket, sys
-held = [socket.create_server(("127.0.0.1", 0)) for _ in range(int(sys.argv[1]))]
+import random, socket, sys
+held = []
+# Below the ports that outgoing connections take, which could sit on one of these before its server starts.
+for port in random.SystemRandom().sample(range(10000, 32000), 2000):
+    if len(held) == int(sys.argv[1]):
+        break
+    try:
+        held.append(socket.create_server(("127.0.0.1", port)))
+    except OSError:
+        pass
 print(*[one.getsockname()[1] for one in held])
 PYTHON
 }

@@ -19,6 +19,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <random>
 #include <sstream>
 #include <thread>
 
@@ -31,19 +32,23 @@ using Seconds = std::chrono::duration<double>;
 
 double Now() { return Seconds(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
+// A port on which nothing listens; 0 if there is none. It is below those that the kernel gives to
+// outgoing connections and to servers on port 0, which could take it before the daemon's start.
 int FreePort() {
-  const int fd = socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  int port = 0;
-  if (bind(fd, reinterpret_cast<sockaddr*>(&address), size) == 0 &&
-      getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) == 0) {
-    port = ntohs(address.sin_port);
+  std::random_device seed;
+  std::uniform_int_distribution<int> ports(22000, 31999);
+  for (int tries = 0; tries < 1000; ++tries) {
+    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    const int port = ports(seed);
+    address.sin_port = htons(static_cast<uint16_t>(port));
+    const bool free = bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
+    close(fd);
+    if (free) return port;
   }
-  close(fd);
-  return port;
+  return 0;
 }
 
 // What can be read of a file: "" of a process that ends meanwhile, which an iterator would throw

@@ -2,11 +2,17 @@
 
 The gate has one mode at a time, which holds for connections that are open and for new ones. Loopback only. A mode is an object with the hooks of
 Mode; a mode that has damaged a stream leaves it cut when the next mode comes, for TCP never goes on behind bytes that were lost."""
+import os
 import select
 import socket
 import struct
+import sys
 import threading
 import time
+
+sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e", "daemon"))
+
+from ports import free_port  # noqa: E402
 
 
 class Cut(Exception):
@@ -240,12 +246,11 @@ class Gate:
         self.target, self.mode, self.ends = target, Mode(), False
         self.links, self.lock = set(), threading.Lock()
         self.listener = None
-        self.port = 0
+        self.port = free_port()  # its own also while nothing listens there
         self._listen()
 
     def _listen(self):
         self.listener = socket.create_server(("127.0.0.1", self.port), backlog=256)
-        self.port = self.listener.getsockname()[1]
         threading.Thread(target=self._accept, args=(self.listener,), daemon=True).start()
 
     def set(self, mode=None):

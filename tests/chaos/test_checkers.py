@@ -1,15 +1,21 @@
 """The checkers see what is wrong: each is shown faults that were planted, and histories that are legal and illegal."""
+import os
 import socket
 import struct
+import subprocess
+import sys
 import threading
 import time
 import unittest
+import unittest.mock
 
 from gate import CutAnswer, Frames, Garble, Gate, Lose, Refuse, StopReading
 from job_model import DONE, REFUSED, JobModel
 from linear import OPEN, Operation, linearizable
 from snapshots import torn
 from verdict import SETTLED, Accepts, unsettled
+
+import ports  # its directory is in the path because of gate
 
 
 def op(name, outcome, called, returned=OPEN, **detail):
@@ -166,6 +172,28 @@ class Echo:
                     connection.sendall(b"D" + struct.pack(">I", 4 + len(data)) + data)
             except OSError:
                 pass
+
+
+class Ports(unittest.TestCase):
+    def test_no_two_processes_get_the_same_port(self):
+        choose = "from ports import free_port; print(*(free_port() for _ in range(3000)), flush=True); input()"
+        others = [subprocess.Popen([sys.executable, "-c", choose], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=os.path.dirname(ports.__file__)) for _ in range(2)]
+        theirs = [set(map(int, other.stdout.readline().split())) for other in others]
+        for other in others:
+            other.communicate("\n")
+        self.assertEqual([len(one) for one in theirs], [3000, 3000])
+        self.assertEqual(theirs[0] & theirs[1], set())
+
+    def test_a_port_with_a_listener_is_passed_over_and_one_whose_holder_has_ended_is_free(self):
+        port = ports.free_port()
+        with unittest.mock.patch.object(ports, "RANGE", range(port, port + 1)):
+            with self.assertRaisesRegex(AssertionError, "no free port"):
+                ports.free_port()
+            ports._held.pop().close()
+            with socket.create_server(("127.0.0.1", port)):
+                with self.assertRaisesRegex(AssertionError, "no free port"):
+                    ports.free_port()
+            self.assertEqual(ports.free_port(), port)
 
 
 class Gates(unittest.TestCase):

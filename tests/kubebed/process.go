@@ -34,10 +34,11 @@ func (c *Cluster) choosePorts() error {
 	}()
 	for _, name := range portNames {
 		// Below the ports that outgoing connections take: while a server is down for a
-		// fault, a client's attempt to reach it could else sit on its port.
-		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 10000+rand.IntN(22000)))
+		// fault, a client's attempt to reach it could else sit on its port. The ports from
+		// 22000 are those of the Python tests' own servers (tests/e2e/daemon/ports.py).
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 10000+rand.IntN(12000)))
 		for try := 0; err != nil && try < 100; try++ {
-			l, err = net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 10000+rand.IntN(22000)))
+			l, err = net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 10000+rand.IntN(12000)))
 		}
 		if err != nil {
 			return err

@@ -3,17 +3,11 @@ sends to the leader, where its clients go only if they know that server."""
 import http.client
 import os
 import shutil
-import socket
 import subprocess
 import unittest
 
 from muster_server import BIN, PATIENCE, QUEUES, Server, shell_job
-
-
-def free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
+from ports import free_port
 
 
 class Standby(Server):

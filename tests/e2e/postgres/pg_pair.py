@@ -4,19 +4,14 @@ import os
 import pwd
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
 
+from ports import free_port
+
 PROGRAMS = (sorted(glob.glob("/usr/lib/postgresql/*/bin")) or ["/usr/bin"])[-1]
 PATIENCE = 120
-
-
-def _free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 class Postgres:
@@ -24,7 +19,7 @@ class Postgres:
     namespace (network_space.py of tests/e2e/replica) and listens there."""
 
     def __init__(self, name="primary", primary=None, port=None, space=None):
-        self.name, self.port, self.space = name, port or _free_port(), space
+        self.name, self.port, self.space = name, port or free_port(), space
         self.host = space.server if space else "127.0.0.1"
         self.user = "postgres" if os.geteuid() == 0 else None
         self.dir = tempfile.mkdtemp(prefix="muster-pg-", dir="/tmp")

@@ -12,7 +12,8 @@ import time
 import urllib.error
 import urllib.request
 
-from pg_pair import PATIENCE, PROGRAMS, _free_port
+from pg_pair import PATIENCE, PROGRAMS
+from ports import free_port
 
 FOLDER = os.environ.get("MUSTER_PATRONI", "")
 # Patroni takes no shorter time to live: what a lost host costs.
@@ -68,7 +69,7 @@ def _python():
 
 class Node:
     def __init__(self, folder, name, etcd):
-        self.name, self.port, self.rest = name, _free_port(), _free_port()
+        self.name, self.port, self.rest = name, free_port(), free_port()
         self.dir = os.path.join(folder, name)
         os.mkdir(self.dir, 0o700)
         if os.geteuid() == 0:
@@ -123,7 +124,7 @@ class Cluster:
     def __init__(self):
         self.dir = tempfile.mkdtemp(prefix="muster-patroni-", dir="/tmp")
         os.chmod(self.dir, 0o755)
-        etcd, peers = _free_port(), _free_port()
+        etcd, peers = free_port(), free_port()
         data = os.path.join(self.dir, "etcd")
         os.mkdir(data, 0o700)
         if os.geteuid() == 0:

@@ -9,7 +9,6 @@ import logging
 import os
 import re
 import shutil
-import socket
 import subprocess
 import time
 import unittest.mock
@@ -19,14 +18,9 @@ import urllib.request
 import warnings
 
 from muster_server import PATIENCE
+from ports import free_port
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-
-def free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
-
 
 def installed_provider():
     """The directory of provider.js with its packages; installed once for each content of the directory."""

@@ -1,12 +1,12 @@
 """Ranks over two nodes find one another: by the host name that scontrol gives, through PMI, and by what MPI's own launchers and torchrun make of both."""
 import os
 import shutil
-import socket
 import subprocess
 import tempfile
 import unittest
 
 import slurm_site
+from ports import free_port
 
 CLIENTS = f"{slurm_site.HERE}/clients"
 # Nothing listens beyond this machine.
@@ -38,10 +38,8 @@ class Ranks(unittest.TestCase):
         return out
 
     def test_the_master_is_found_by_its_host_name(self):
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            port = free.getsockname()[1]
         out = self.run_job(f"""
-export MASTER_ADDR=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1) MASTER_PORT={port}
+export MASTER_ADDR=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1) MASTER_PORT={free_port()}
 srun python3 {CLIENTS}/rendezvous.py
 """)
         self.assertEqual(out, "sum 6 of 4\n")
@@ -70,13 +68,11 @@ srun python3 {CLIENTS}/rendezvous.py
 
     # The line of every recipe for PyTorch on Slurm. Debian's torchrun and Python 3.11 agree on no default of --redirects and --tee.
     def test_torchrun(self):
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            port = free.getsockname()[1]
         out = self.run_job(f"""
 export GLOO_SOCKET_IFNAME=lo OMP_NUM_THREADS=1
 export MASTER_ADDR=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)
 srun --ntasks=2 --ntasks-per-node=1 torchrun --nnodes="$SLURM_NNODES" --nproc_per_node=2 --rdzv_id="$SLURM_JOB_ID" --rdzv_backend=c10d \\
-  --rdzv_endpoint="$MASTER_ADDR:{port}" --redirects=1 --tee=1 --log_dir={self.work}/torch {CLIENTS}/torch_sum.py
+  --rdzv_endpoint="$MASTER_ADDR:{free_port()}" --redirects=1 --tee=1 --log_dir={self.work}/torch {CLIENTS}/torch_sum.py
 """)
         ranks = sorted(line.partition("]:")[2] for line in out.splitlines() if line.startswith("[default"))
         self.assertEqual([line.partition(" from ")[0] for line in ranks], [f"{rank} of 4 sum 6" for rank in range(4)], out)

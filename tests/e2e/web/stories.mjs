@@ -4,7 +4,7 @@ import { connect, createServer } from "node:net";
 import assert from "node:assert/strict";
 import { api, base, becomes, fits, forgive, forgiveRefusals, readsWell, run, settled, showsTexts, until, visit } from "./harness.mjs";
 
-// A line to the daemon that can be cut.
+// A line to the daemon that can be cut, on a port that is its own meanwhile too.
 async function line() {
   const open = new Set();
   const server = createServer((socket) => {
@@ -15,11 +15,11 @@ async function line() {
       one.pipe(other);
     }
   });
-  const listen = (port) => new Promise((done) => server.listen(port, "127.0.0.1", done));
-  await listen(0);
-  const { port } = server.address();
+  const port = Number(process.env.LINE_PORT);
+  const mend = () => new Promise((done) => server.listen(port, "127.0.0.1", done));
+  await mend();
   const cut = () => new Promise((done) => (server.close(done), open.forEach((one) => one.destroy())));
-  return { address: `http://127.0.0.1:${port}`, cut, mend: () => listen(port) };
+  return { address: `http://127.0.0.1:${port}`, cut, mend };
 }
 const jobs = async () => (await api("GET", "/v1/jobs?limit=1000")).items;
 const numberOf = async (name) => (await jobs()).find((one) => one.name === name).id;
@@ -264,12 +264,16 @@ const stories = {
     await page.keyboard.press("g");
     await page.keyboard.press("j");
     await page.getByRole("heading", { name: "Jobs" }).waitFor();
+    const ended = String(await numberOf("ended"));
+    // What is typed at once goes into the box, on a slow machine too, which has not painted it yet.
+    const machine = await page.context().newCDPSession(page);
+    await machine.send("Emulation.setCPUThrottlingRate", { rate: 20 });
     await page.keyboard.press("/");
-    // What is typed at once goes into the box.
-    await page.keyboard.type(String(await numberOf("ended")));
+    await page.keyboard.type(ended);
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { name: "ended" }).waitFor();
     assert.equal(await page.evaluate(() => document.activeElement.id), "main", "one goes on in the view that was opened");
+    await machine.send("Emulation.setCPUThrottlingRate", { rate: 1 });
     await page.keyboard.press("b");
     await page.getByRole("heading", { name: "Jobs" }).waitFor();
     await until("rows", async () => (await rows(page).count()) > 5);

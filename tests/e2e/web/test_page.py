@@ -11,6 +11,7 @@ import unittest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "daemon"))
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "sec"))
 from muster_server import SOURCE, Server  # noqa: E402  pylint: disable=wrong-import-position
+from ports import free_port  # noqa: E402  pylint: disable=wrong-import-position
 import providers  # noqa: E402  pylint: disable=wrong-import-position
 
 QUEUES = """
@@ -155,7 +156,7 @@ class Page(unittest.TestCase):
         status, token = self.server.call("POST", "/v1/tokens", {"user": "bob", "groups": [], "ttl": 600})
         self.assertEqual(status, 201, token)
         run = subprocess.run(["node", f"{SOURCE}/tests/e2e/web/stories.mjs", self.server.url()], capture_output=True, text=True, timeout=500, check=False,
-                             env={**os.environ, "MUSTER_WEB": self.web, "BOBS_TOKEN": token["token"], "HOSTILE": HOSTILE[:60], "SCREENS": "", **more})
+                             env={**os.environ, "MUSTER_WEB": self.web, "BOBS_TOKEN": token["token"], "HOSTILE": HOSTILE[:60], "LINE_PORT": str(free_port()), "SCREENS": "", **more})
         self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
         print(run.stdout)
 

@@ -1,7 +1,7 @@
 // Keys that work everywhere, and those that views add. `?` lists them. A sequence such as "g j" is
 // two keys one after the other. While a field is typed into they do nothing.
 import { signal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
+import { useLayoutEffect } from "preact/hooks";
 
 export interface Key {
   keys: string;
@@ -17,9 +17,9 @@ export function addKeys(more: readonly Key[]): () => void {
   return () => (keys.value = keys.peek().filter((one) => !more.includes(one)));
 }
 
-/** Keys of a view, for as long as it is shown. */
+/** Keys of a view, from its first sight for as long as it is shown. */
 export function useKeys(more: readonly Key[]): void {
-  useEffect(() => addKeys(more), []);
+  useLayoutEffect(() => addKeys(more), []);
 }
 
 const sequenceMs = 1_200;

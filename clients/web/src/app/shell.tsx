@@ -1,6 +1,6 @@
 // The frame around every view: menu, jump box, live mark, time zone, sign-in.
 import { signal, useSignal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { call, sentence, token, unknownCaller, useToken } from "../api/client";
 import { may, me, readMe } from "../api/rights";
 import { begin, providers, type SignInProvider } from "../api/signin";
@@ -263,9 +263,10 @@ export function Shell() {
   useEffect(() => {
     if (unknownCaller.value !== "") signInOpen.value = true;
   }, [unknownCaller.value]);
-  // Who reads by keys or by ear goes on in the view that was just opened, not at the menu.
+  // Who reads by keys or by ear goes on in the view that was just opened, not at the menu. At once: later it would take the focus from
+  // what they have gone on to.
   const opened = useRef(path.peek());
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (opened.current === path.value) return;
     opened.current = path.value;
     document.getElementById("main")?.focus({ preventScroll: true });

@@ -1,13 +1,14 @@
 // A dialog over the page: focus stays in it, Escape closes it, and focus goes back where it was.
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 
 let numbers = 0;
 
 export function Dialog(props: { title: string; close: () => void; children: ComponentChildren; wide?: boolean }) {
   const box = useRef<HTMLDialogElement>(null);
   const id = useRef(`dialog-${++numbers}`);
-  useEffect(() => {
+  // Not after the next paint: keys that are pressed until then would be those of the page.
+  useLayoutEffect(() => {
     const before = document.activeElement as HTMLElement | null;
     box.current?.showModal();
     // The browser would begin at the button that closes it; who opened a form wants to type.
