@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -20,6 +21,39 @@ import (
 // portNames are the ports a cluster listens on, all on loopback.
 var portNames = []string{
 	"etcd", "etcd-peer", "apiserver", "controller-manager", "scheduler", "kwok", "webhook", "kubelet",
+}
+
+// portMarks are held until this process ends. By then the servers listen themselves.
+var (
+	portMarksLock sync.Mutex
+	portMarks     []net.Listener
+)
+
+// reservedPort listens on a port that no other cluster which is being started, here or
+// in another process, is given: two that start side by side could else choose the same
+// one, and of two schedulers one would end without a word.
+func reservedPort() (net.Listener, error) {
+	for try := 0; ; try++ {
+		// Below the ports that outgoing connections take: while a server is down for a
+		// fault, a client's attempt to reach it could else sit on its port. The ports from
+		// 22000 are those of the Python tests' own servers (tests/e2e/daemon/ports.py).
+		port := 10000 + rand.IntN(12000)
+		// An abstract name has no file: it is free again when this process has ended.
+		mark, err := net.Listen("unix", fmt.Sprintf("@muster-test-port-%d", port))
+		if err == nil {
+			var l net.Listener
+			if l, err = net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
+				portMarksLock.Lock()
+				portMarks = append(portMarks, mark)
+				portMarksLock.Unlock()
+				return l, nil
+			}
+			mark.Close()
+		}
+		if try >= 100 {
+			return nil, err
+		}
+	}
 }
 
 // choosePorts takes free ports. They are free only now: a server that then finds
@@ -33,13 +67,7 @@ func (c *Cluster) choosePorts() error {
 		}
 	}()
 	for _, name := range portNames {
-		// Below the ports that outgoing connections take: while a server is down for a
-		// fault, a client's attempt to reach it could else sit on its port. The ports from
-		// 22000 are those of the Python tests' own servers (tests/e2e/daemon/ports.py).
-		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 10000+rand.IntN(12000)))
-		for try := 0; err != nil && try < 100; try++ {
-			l, err = net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 10000+rand.IntN(12000)))
-		}
+		l, err := reservedPort()
 		if err != nil {
 			return err
 		}
