@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -186,14 +185,7 @@ func (c *Cluster) installOperators(ctx context.Context) error {
 }
 
 func (c *Cluster) operatorsReady() error {
-	if err := c.alive("operators"); err != nil {
-		return err
-	}
-	connection, err := net.DialTimeout("tcp", fmt.Sprintf("127.0.0.1:%d", c.Ports["webhook"]), time.Second)
-	if err == nil {
-		connection.Close()
-	}
-	return err
+	return errors.Join(c.listens("operators", "webhook"), c.listens("operators", "kubelet"))
 }
 
 func readUpstream() (map[string][]byte, error) {

@@ -11,9 +11,9 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 )
@@ -21,39 +21,6 @@ import (
 // portNames are the ports a cluster listens on, all on loopback.
 var portNames = []string{
 	"etcd", "etcd-peer", "apiserver", "controller-manager", "scheduler", "kwok", "webhook", "kubelet",
-}
-
-// portMarks are held until this process ends. By then the servers listen themselves.
-var (
-	portMarksLock sync.Mutex
-	portMarks     []net.Listener
-)
-
-// reservedPort listens on a port that no other cluster which is being started, here or
-// in another process, is given: two that start side by side could else choose the same
-// one, and of two schedulers one would end without a word.
-func reservedPort() (net.Listener, error) {
-	for try := 0; ; try++ {
-		// Below the ports that outgoing connections take: while a server is down for a
-		// fault, a client's attempt to reach it could else sit on its port. The ports from
-		// 22000 are those of the Python tests' own servers (tests/e2e/daemon/ports.py).
-		port := 10000 + rand.IntN(12000)
-		// An abstract name has no file: it is free again when this process has ended.
-		mark, err := net.Listen("unix", fmt.Sprintf("@muster-test-port-%d", port))
-		if err == nil {
-			var l net.Listener
-			if l, err = net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
-				portMarksLock.Lock()
-				portMarks = append(portMarks, mark)
-				portMarksLock.Unlock()
-				return l, nil
-			}
-			mark.Close()
-		}
-		if try >= 100 {
-			return nil, err
-		}
-	}
 }
 
 // choosePorts takes free ports. They are free only now: a server that then finds
@@ -67,7 +34,13 @@ func (c *Cluster) choosePorts() error {
 		}
 	}()
 	for _, name := range portNames {
-		l, err := reservedPort()
+		// Below the ports that outgoing connections take: while a server is down for a
+		// fault, a client's attempt to reach it could else sit on its port. The ports from
+		// 22000 are those of the Python tests' own servers (tests/e2e/daemon/ports.py).
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 10000+rand.IntN(12000)))
+		for try := 0; err != nil && try < 100; try++ {
+			l, err = net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 10000+rand.IntN(12000)))
+		}
 		if err != nil {
 			return err
 		}
@@ -195,6 +168,39 @@ func (c *Cluster) alive(server string) error {
 		lines = lines[len(lines)-4:]
 	}
 	return &finalError{fmt.Errorf("%s ended: %s", server, strings.Join(lines, "\n"))}
+}
+
+// listens tells why a server does not listen on one of the cluster's ports. That
+// somebody listens there says nothing: clusters that start side by side may have chosen
+// the same port.
+func (c *Cluster) listens(server, port string) error {
+	if err := c.alive(server); err != nil {
+		return err
+	}
+	files, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", c.pid(server)))
+	if err != nil {
+		return err
+	}
+	own := map[string]bool{}
+	for _, file := range files {
+		if link, err := os.Readlink(file); err == nil {
+			own[link] = true
+		}
+	}
+	table, err := os.ReadFile("/proc/net/tcp")
+	if err != nil {
+		return err
+	}
+	// proc(5): the second word is the local address, the fourth the state (0A listens),
+	// the tenth the socket's number.
+	address := fmt.Sprintf("0100007F:%04X", c.Ports[port])
+	for _, line := range strings.Split(string(table), "\n") {
+		words := strings.Fields(line)
+		if len(words) > 9 && words[1] == address && words[3] == "0A" && own["socket:["+words[9]+"]"] {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s does not listen on port %d", server, c.Ports[port])
 }
 
 // waitReady waits until the apiserver answers /readyz.

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -169,8 +170,15 @@ func (c *Cluster) startControlPlane(ctx context.Context) error {
 			return err
 		}
 	}
-	for _, server := range []string{"controller-manager", "scheduler", "kwok"} {
+	others := []string{"controller-manager", "scheduler", "kwok"}
+	for _, server := range others {
 		if err := c.start(server); err != nil {
+			return err
+		}
+	}
+	// One that ends at once would else be missed first by the jobs that wait for it.
+	for _, server := range others {
+		if err := poll(60*time.Second, server+" of "+c.Name, func() error { return c.listens(server, server) }); err != nil {
 			return err
 		}
 	}

@@ -11,7 +11,8 @@ _held = []  # for the life of this process
 
 def free_port():
     """A port on which nothing listens, and which no other process gets from here while this process lives."""
-    for port in random.SystemRandom().sample(RANGE, len(RANGE)):
+    first = random.SystemRandom().randrange(len(RANGE))
+    for port in (*RANGE[first:], *RANGE[:first]):
         mark = socket.socket(socket.AF_UNIX)
         try:
             # An abstract name has no file: it is free again when this process has ended, however that was.

@@ -9,6 +9,7 @@ import unittest
 import test_launcher
 from muster_server import QUEUES, shell_job
 from pg_pair import Postgres
+from ports import free_port
 from two_daemons import Peer, key_file
 
 WAYS = {"whole": [], "tail": ["--tail", "2"], "times": ["--timestamps"], "tail-times": ["--tail", "2", "--timestamps"]}
@@ -19,6 +20,7 @@ class Daemon(Peer):
 
     def __init__(self, url, key, launcher):
         super().__init__(url, key)
+        self.port = free_port()
         self.flags = ["--postgres", url, "--secrets-key", key, "--lease-ttl", "2s", *test_launcher.MEMBERS, "--launcher", launcher.socket]
 
     def launch(self):

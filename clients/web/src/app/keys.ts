@@ -24,18 +24,19 @@ export function useKeys(more: readonly Key[]): void {
 
 const sequenceMs = 1_200;
 let before = "";
-let beforeAt = 0;
+let beforeAt = -Infinity;
 
 export function startKeys(): void {
   addEventListener("keydown", (event) => {
     const target = event.target as HTMLElement;
     const typing = target.closest("input:not([type=checkbox]), textarea, select, [contenteditable]");
     if (typing || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
-    const pressed = Date.now() - beforeAt < sequenceMs ? `${before} ${event.key}` : event.key;
+    // When it was pressed, not when it is heard: a page that is busy does not break a sequence.
+    const pressed = event.timeStamp - beforeAt < sequenceMs ? `${before} ${event.key}` : event.key;
     // The key of a view goes before one of the whole page.
     const found = keys.peek().findLast((one) => one.keys === pressed) ?? keys.peek().findLast((one) => one.keys === event.key);
     before = found ? "" : event.key;
-    beforeAt = found ? 0 : Date.now();
+    beforeAt = found ? -Infinity : event.timeStamp;
     if (!found) return;
     event.preventDefault();
     found.run();
