@@ -27,6 +27,11 @@ extern char** environ;
 namespace muster::steps {
 namespace {
 
+// When an ended share is looked for again. A process that is about to run its program has no
+// environment for a moment, and one that forks while the kernel lists it may be left out of the
+// list; within these times it has become one that can be known.
+constexpr std::int64_t kSweepsMs[] = {20, 200, 2000};
+
 std::int64_t Microseconds(const timeval& time) {
   return static_cast<std::int64_t>(time.tv_sec) * 1'000'000 + time.tv_usec;
 }
@@ -207,7 +212,7 @@ void NodeTasks::Signal(const StepSignal& signal) {
     for (const Task& task : share.tasks) {
       if (!task.ended) ::kill(-task.pid, signal.signal);
     }
-    if (signal.signal == SIGKILL) KillStrays(share);
+    if (signal.signal == SIGKILL) KillStrays({share.step, share.part, EndedTasks(share)});
   }
 }
 
@@ -221,7 +226,7 @@ void NodeTasks::KillAll() {
     for (const Task& task : share.tasks) {
       if (!task.ended) ::kill(-task.pid, SIGKILL);
     }
-    KillStrays(share);
+    KillStrays({share.step, share.part, EndedTasks(share)});
   }
 }
 
@@ -274,24 +279,36 @@ void NodeTasks::Reap() {
 // All its tasks have been reaped, so their numbers may be those of other processes by now: what is
 // left of them is found as children of this process, which it alone can reap.
 void NodeTasks::Finish(Share* share) {
-  KillStrays(*share);
-  const ShareNumber number{share->step, share->part};
-  shares_.erase({share->step, share->part});
-  hooks_.done(number);
+  const Remains remains{share->step, share->part, EndedTasks(*share)};
+  shares_.erase({remains.step, remains.part});
+  KillStrays(remains);
+  for (const std::int64_t after_ms : kSweepsMs) {
+    loop_->After(after_ms, [this, remains] { KillStrays(remains); });
+  }
+  hooks_.done({remains.step, remains.part});
 }
 
-// A child that is of the step by its environment, or was left behind in the session or group of an
-// ended task. A number of those that a new task has is not meant.
-void NodeTasks::KillStrays(const Share& share) {
+std::vector<pid_t> NodeTasks::EndedTasks(const Share& share) {
+  std::vector<pid_t> out;
+  for (const Task& task : share.tasks) {
+    if (task.ended) out.push_back(task.pid);
+  }
+  return out;
+}
+
+// Where no task runs, every child was left behind. Beside tasks of other steps it is one that is of
+// the step by its environment, or is in the session or group of an ended task; a number of those
+// that a new task has is not meant.
+void NodeTasks::KillStrays(const Remains& remains) {
   const auto was_of = [&](pid_t number) {
-    return std::any_of(share.tasks.begin(), share.tasks.end(), [&](const Task& task) {
-      return task.ended && task.pid == number && !by_pid_.contains(number);
-    });
+    return !by_pid_.contains(number) &&
+           std::find(remains.tasks.begin(), remains.tasks.end(), number) != remains.tasks.end();
   };
   const pid_t self = ::getpid();
   for (const pid_t child : ChildrenOf(self)) {
     if (by_pid_.contains(child)) continue;
-    if (StepOfProcess(child) == share.step || was_of(::getsid(child)) || was_of(::getpgid(child)))
+    if (by_pid_.empty() || StepOfProcess(child) == remains.step || was_of(::getsid(child)) ||
+        was_of(::getpgid(child)))
       KillTree(child, self);
   }
 }

@@ -54,11 +54,18 @@ class NodeTasks {
     std::unique_ptr<Pmi2Server> pmi;
   };
   using Key = std::pair<std::int32_t, std::int32_t>;
+  // What the processes that a share leaves behind are known by: its step, and the ended tasks whose
+  // sessions and groups they may still be in.
+  struct Remains {
+    std::int32_t step = 0, part = 0;
+    std::vector<pid_t> tasks;
+  };
 
   TaskEnd StartOne(const NodeLaunch& launch, std::size_t index, Descriptor (&std_fds)[3],
                    Share* share, const std::vector<std::string>& environment);
   void Finish(Share* share);
-  void KillStrays(const Share& share);
+  static std::vector<pid_t> EndedTasks(const Share& share);
+  void KillStrays(const Remains& remains);
 
   EventLoop* loop_;
   NodeHello node_;

@@ -138,12 +138,22 @@ class OneNode(unittest.TestCase):
         self.assertEqual(self.job.records()[0]["state"], "FAILED")
 
     def test_left_processes_end_with_the_step(self):
-        status, out, _ = self.job.run("-n1", "sh", "-c", "setsid sleep 60 >/dev/null 2>&1 & echo $!; sleep 60 & echo $!", timeout=10)
-        self.assertEqual(status, 0)
-        end = time.monotonic() + 20
-        while any(lives(int(pid)) for pid in out.split()):
-            self.assertLess(time.monotonic(), end, "a process of the step is left")
-            time.sleep(0.05)
+        """Also those that are about to run their program when the step ends and have no environment for that moment, alone and beside another step."""
+        left = "setsid sleep 60 >/dev/null 2>&1 & echo $!; sleep 60 >/dev/null 2>&1 & echo $!"
+        beside = None
+        for times in range(80):
+            if times == 40:
+                beside = self.job.start("--overlap", "-n1", "sh", "-c", "echo up; exec sleep 60")
+                beside.stdout.readline()
+            status, out, _ = self.job.run("--overlap", "-n1", "sh", "-c", left, timeout=30)
+            self.assertEqual(status, 0)
+            end = time.monotonic() + 20
+            while any(lives(int(pid)) for pid in out.split()):
+                self.assertLess(time.monotonic(), end, f"a process of step {times} is left")
+                time.sleep(0.02)
+        self.assertIsNone(beside.poll(), "the step beside them goes on")
+        beside.kill()
+        beside.communicate()
 
     def test_signals(self):
         process = self.job.start("-n2", "sh", "-c", "trap 'echo usr1; exit 5' USR1; echo up; while :; do sleep 0.05; done")
