@@ -10,7 +10,9 @@
 namespace muster {
 
 LeaseState StateOf(const LeaseRow& row, const std::string& own_id) {
-  if (row.epoch.value == 0 || row.released || row.left_ms <= 0) return LeaseState::kFree;
+  const bool clock_went_back = row.left_ms > row.ttl_ms && row.seen_ms >= row.ttl_ms;
+  if (row.epoch.value == 0 || row.released || row.left_ms <= 0 || clock_went_back)
+    return LeaseState::kFree;
   return !own_id.empty() && row.id == own_id ? LeaseState::kOwn : LeaseState::kHeld;
 }
 
@@ -49,22 +51,26 @@ LeaseBoard::Standing LeaseBoard::standing() const {
 }
 
 // The time is taken after the read, so that a renewal is never thought to be older than it is.
-void LeaseBoard::Saw(const LeaseRow& row) {
+LeaseRow LeaseBoard::Saw(LeaseRow row) {
   MutexLock lock(mutex_);
   const LeaseRow& last = standing_.row;
   const Monotonic now = clock_.Now();
   const bool same = standing_.seen.ns != 0 && last.epoch == row.epoch &&
                     last.renewal == row.renewal && last.id == row.id;
   if (!same) unchanged_ = now;
+  row.seen_ms = (now - unchanged_) / kNanosPerMilli;
   standing_.row = row;
   standing_.seen = now;
   standing_.leads = false;
+  return row;
 }
 
 void LeaseBoard::Took(const LeaseRow& before, const LeaseRow& now) {
   MutexLock lock(mutex_);
   const Monotonic at = clock_.Now();
-  orders_from_ = standing_.self.sole ? at : OrdersFrom(before, standing_.self.id, unchanged_, at);
+  // Taking the own lease again does not shorten the wait for the term of the leader before.
+  const Monotonic from = OrdersFrom(before, standing_.self.id, unchanged_, at);
+  orders_from_ = standing_.self.sole ? at : std::max(orders_from_, from);
   standing_.row = now;
   standing_.seen = unchanged_ = at;
   standing_.leads = true;
@@ -86,9 +92,21 @@ bool LeaseBoard::OtherLeads() const {
          StateOf(standing_.row, standing_.self.id) == LeaseState::kHeld;
 }
 
+Monotonic LeaseBoard::waits_until() const {
+  MutexLock lock(mutex_);
+  return std::max(standing_.self.patient_until, standing_.self.resigned_until);
+}
+
+void LeaseBoard::Resign() {
+  MutexLock lock(mutex_);
+  standing_.self.resigned_until = clock_.Now() + 2 * standing_.self.ttl_ms * kNanosPerMilli;
+}
+
 std::int64_t LeaseBoard::OtherLeftMs() const {
   MutexLock lock(mutex_);
-  return standing_.row.left_ms - (clock_.Now() - standing_.seen) / kNanosPerMilli;
+  const LeaseRow& row = standing_.row;
+  const std::int64_t left_ms = std::min(row.left_ms, row.ttl_ms - row.seen_ms);
+  return left_ms - (clock_.Now() - standing_.seen) / kNanosPerMilli;
 }
 
 void LeaseBoard::Copied(Monotonic at) {

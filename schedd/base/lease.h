@@ -23,6 +23,7 @@ struct LeaseRow {
   std::string address;          // of the leader's REST API: "https://a.example:8686"; may be ""
   WallTime since;               // when it took the lead, by the database's clock
   std::int64_t left_ms = 0;     // until it ends, by the database's clock; 0 or less: it is over
+  std::int64_t seen_ms = 0;     // for how long the reader has seen this renewal, by its own clock
   std::int64_t ttl_ms = 0;      // how long a renewal makes it last
   std::int64_t renewal = 0;     // another number after each renewal
   bool released = false;        // the holder has given it up in good order
@@ -36,7 +37,8 @@ enum class LeaseState {
   kHeld,  // another daemon leads
 };
 
-/// Pure. `own_id`: of the daemon that asks.
+/// Pure. `own_id`: of the daemon that asks. A lease with more time left than it was given is of a
+/// database whose clock was set back: it is over when no renewal was seen for its whole length.
 LeaseState StateOf(const LeaseRow& row, const std::string& own_id);
 /// How long orders and reads of a leader hold after a renewal was sent: four fifths of the lease.
 /// The rest is for clocks of the two hosts that do not run equally fast.
@@ -63,6 +65,9 @@ class LeaseBoard {
     bool sole = false;
     /// Before this time a free lease is left to others (--standby).
     Monotonic patient_until{};
+    /// Before this time any lease is left to others, its own one too: it could not read what it
+    /// led.
+    Monotonic resigned_until{};
   };
   /// What is known about the lead.
   struct Standing {
@@ -83,8 +88,8 @@ class LeaseBoard {
 
   // --- the writer of the store
 
-  /// The row was read while this daemon did not lead.
-  void Saw(const LeaseRow& row);
+  /// The row was read while this daemon did not lead. Returns it with its seen_ms.
+  LeaseRow Saw(LeaseRow row);
   /// This daemon has taken the lease of `row`, under the epoch `now.epoch`.
   void Took(const LeaseRow& before, const LeaseRow& now);
   /// The session that leads is gone, or the epoch.
@@ -96,6 +101,10 @@ class LeaseBoard {
   Monotonic orders_from() const;
   /// True if the last look found another daemon that leads.
   bool OtherLeads() const;
+  /// Before this time this daemon does not take the lead unless it has seen another one lose it.
+  Monotonic waits_until() const;
+  /// Leaves the lead to others for two leases; the writer gives it up with its next try.
+  void Resign();
   /// How long the lease of the other daemon lasts as far as is known, in milliseconds.
   std::int64_t OtherLeftMs() const;
   std::int64_t look_every_ms() const { return LookEveryMs(self().ttl_ms); }

@@ -18,7 +18,8 @@ inline constexpr std::int64_t kLeaseTtlMaxMs = 60'000;
 inline constexpr std::int64_t kLeaseLookMinMs = 100;
 inline constexpr std::int64_t kLeaseLookMaxMs = 250;
 // A daemon that has just taken the lead keeps its lease by itself while it reads the database, for
-// at most this long: the recovery of a million jobs takes a minute.
+// at most this long: the recovery of a million jobs takes a minute. One that has failed to read it
+// for so long leaves the lead to others.
 inline constexpr std::int64_t kRecoveryKeepsLeaseMs = 120'000;
 // A waiting daemon reads its copy anew after this rest, or after as many times as long as the last
 // read took, so that it costs the database and itself a fifth of a core at most.

@@ -7,11 +7,13 @@
 #include <string_view>
 #include <thread>
 
+#include "api/service/registered_member.h"
 #include "schedd/base/check.h"
 #include "schedd/base/quantity.h"
 #include "schedd/daemon/local_members.h"
 #include "schedd/shapes/config/default_access.h"
 #include "schedd/shapes/config/queue_objects.h"
+#include "schedd/telemetry/log.h"
 #include "schedd/text/json.h"
 #include "schedd/text/lenient.h"
 
@@ -144,6 +146,24 @@ Status DeclareObjects(Engine& engine, const Clock& clock, const DaemonConfig& co
       return status;
     if (stop.stop_requested()) return Error{Code::kCancelled, "the start was given up"};
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+}
+
+void TellUnserved(Engine& engine, const dispatch::Dispatcher& dispatcher) {
+  const WorldViewPtr world = engine.View();
+  for (const auto& [name, member] : world->config->member_clusters) {
+    if (dispatcher.BackendOf(name) != nullptr) continue;
+    const auto stored = world->objects->find({ObjectKind::kMemberCluster, "", name});
+    const bool registered =
+        stored != world->objects->end() && !api::KubeconfigSecretOf(*stored->second).empty();
+    // The fleet is about to serve it.
+    if (registered) continue;
+    FactsCommand command;
+    command.facts.cluster = name;
+    command.facts.healthy = false;
+    command.facts.message = "no flag declares it to this daemon";
+    if (!engine.Post(std::move(command)))
+      Log(LogLevel::kWarning, "daemon", "member_not_declared", {{"cluster", name}});
   }
 }
 

@@ -7,6 +7,7 @@
 #include "schedd/base/clock.h"
 #include "schedd/base/result.h"
 #include "schedd/daemon/config.h"
+#include "schedd/dispatch/dispatcher.h"
 #include "schedd/engine/engine.h"
 
 namespace muster {
@@ -16,5 +17,9 @@ namespace muster {
 /// request to stop.
 Status DeclareObjects(Engine& engine, const Clock& clock, const DaemonConfig& config,
                       const std::stop_token& stop);
+
+/// Reports members as away that were declared to an earlier daemon and are not declared to this
+/// one: no new job goes there, and the jobs that run there are waited for.
+void TellUnserved(Engine& engine, const dispatch::Dispatcher& dispatcher);
 
 }  // namespace muster

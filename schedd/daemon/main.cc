@@ -183,5 +183,5 @@ int main(int argc, char** argv) {
   sd_notify(0, "STOPPING=1");
   StopInTime(daemon);
   muster::FlushLog();
-  return 0;
+  return daemon.failed() ? 1 : 0;
 }

@@ -76,7 +76,6 @@ struct Daemon::Impl {
 
   Status OpenStore();
   Status MakeBackends(const std::string& instance_id);
-  void TellUnserved();
   Status Serve();
   Status SetLease();
   Result<bool> AwaitLead();
@@ -137,8 +136,8 @@ struct Daemon::Impl {
   std::string instance;
   std::jthread engine_thread;
   // Of a daemon that stands by: begins to lead when the engine does.
-  std::thread leading_thread;
-  std::stop_source leading_ends;
+  std::jthread leading_thread;
+  std::atomic<bool> failed{false};
   // Its timers call into the members above, so it ends first.
   RealTimers timers;
 };
@@ -228,26 +227,6 @@ Status Daemon::Impl::MakeBackends(const std::string& instance_id) {
   kubernetes = made.get();
   backends.push_back(std::move(made));
   return Done{};
-}
-
-// Reports members as away that were declared to an earlier daemon and are not declared to this one:
-// no new job goes there, and the jobs that run there are waited for.
-void Daemon::Impl::TellUnserved() {
-  const WorldViewPtr world = engine->View();
-  for (const auto& [name, member] : world->config->member_clusters) {
-    if (dispatcher->BackendOf(name) != nullptr) continue;
-    const auto stored = world->objects->find({ObjectKind::kMemberCluster, "", name});
-    const bool registered =
-        stored != world->objects->end() && !api::KubeconfigSecretOf(*stored->second).empty();
-    // The fleet is about to serve it.
-    if (registered) continue;
-    FactsCommand command;
-    command.facts.cluster = name;
-    command.facts.healthy = false;
-    command.facts.message = "no flag declares it to this daemon";
-    if (!engine->Post(std::move(command)))
-      Log(LogLevel::kWarning, "daemon", "member_not_declared", {{"cluster", name}});
-  }
 }
 
 Status Daemon::Impl::Serve() {
@@ -357,7 +336,7 @@ Result<bool> Daemon::Impl::AwaitLead() {
 
 // What is done once, when this daemon leads for the first time.
 Status Daemon::Impl::BeginToLead(const std::stop_token& ends) {
-  TellUnserved();
+  TellUnserved(*engine, *dispatcher);
   Status status = DeclareObjects(*engine, clock, config, ends);
   if (!status.ok()) return status;
   const std::string credentials = CredentialsDirectory();
@@ -373,15 +352,18 @@ Status Daemon::Impl::BeginToLead(const std::stop_token& ends) {
   return Done{};
 }
 
-// A daemon that cannot begin to lead stops, so that another one may try.
+// A daemon that cannot begin to lead stops, so that another one may try. One that loses the lead
+// while it begins stands by again.
 void Daemon::Impl::LeadLater() {
   Log(LogLevel::kInfo, "daemon", "standby",
       {{"rest_port", std::int64_t{rest->port()}}, {"grpc_port", std::int64_t{grpc->port()}}});
-  leading_thread = std::thread([this] {
+  leading_thread = std::jthread([this](const std::stop_token& ends) {
     ready.wait();
-    if (leading_ends.stop_requested()) return;
-    const Status status = BeginToLead(leading_ends.get_token());
-    if (status.ok() || leading_ends.stop_requested()) return;
+    Status status = Unavailable("");
+    while (!ends.stop_requested() && !status.ok() && status.error().code == Code::kUnavailable)
+      status = BeginToLead(ends);
+    if (status.ok() || ends.stop_requested()) return;
+    failed = true;
     Log(LogLevel::kError, "daemon", "lead_failed",
         {{"err", std::string_view(status.error().detail)}});
     kill(getpid(), SIGTERM);
@@ -390,6 +372,7 @@ void Daemon::Impl::LeadLater() {
 
 Daemon::Daemon(DaemonConfig config) : impl_(std::make_unique<Impl>(std::move(config))) {}
 Daemon::~Daemon() { Stop(); }
+bool Daemon::failed() const { return impl_->failed; }
 
 Status Daemon::Start() {
   auto& d = *impl_;
@@ -419,6 +402,7 @@ Status Daemon::Start() {
   engine_options.audit_retention_ms = d.config.audit.retention_ms;
   engine_options.lead = d.lead;
   engine_options.lease = &d.lease;
+  engine_options.copy_launch = std::launch::async;
   engine_options.holder = HostName();
   engine_options.on_last_stamp = [&d](WallTime last) { d.clock.NotBefore(last); };
   engine_options.on_ready = [&d] { d.EndRecoveryWait(); };
@@ -456,7 +440,7 @@ void Daemon::CancelStart() {
 void Daemon::Stop() {
   auto& d = *impl_;
   const Monotonic all_ended = d.clock.Now() + kStopWithinNs;
-  d.leading_ends.request_stop();
+  d.leading_thread.request_stop();
   // Ends waits for a database that hangs. `start` ends a private PostgreSQL, which is needed until
   // the store is closed.
   d.stop.request_stop();

@@ -20,6 +20,8 @@ class Daemon {
   /// Called once, from another thread: a Start under way ends soon with an error. Stop must still
   /// be called.
   void CancelStart();
+  /// True if the daemon has sent its process SIGTERM because it leads and cannot begin to.
+  bool failed() const;
   /// Stops accepting requests, finishes commits in flight, ends the private PostgreSQL. Jobs on
   /// members go on.
   void Stop();

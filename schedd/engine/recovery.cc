@@ -16,7 +16,8 @@
 // members survive (KnownMembers), because members do not report them again.
 //
 // If step 1 finds that another daemon leads, there is no back-off: the lease is looked at again
-// soon. Meanwhile steps 2 and 3 are done without a lead now and then, for readers of this daemon.
+// soon. Meanwhile steps 2 and 3 are done without a lead now and then, for readers of this daemon,
+// step 2 on a thread of its own, because it may take longer than a lease.
 // Nothing is written or ordered by that. No copy is begun when the leader has not renewed its lease
 // for half of its length, so that reading delays no takeover.
 #include "schedd/engine/recovery.h"
@@ -89,6 +90,20 @@ bool Recovery::Fail(const char* step, const Error& error) {
   return false;
 }
 
+bool Recovery::FailToRead(const Error& error) {
+  const EngineContext& context = owners_.context;
+  const Monotonic now = context.clock.Now();
+  if (!unread_since_) unread_since_ = now;
+  LeaseBoard* const board = context.options.lease;
+  const bool long_enough = now - *unread_since_ >= MillisToNanos(limits::kRecoveryKeepsLeaseMs);
+  if (board != nullptr && !board->self().sole && long_enough) {
+    Log(LogLevel::kError, "engine", "lead_left_to_others", {{"err", error.detail}});
+    board->Resign();
+    unread_since_.reset();
+  }
+  return Fail("reading the database", error);
+}
+
 WallTime Recovery::FinishedSince() const {
   const EngineContext& context = owners_.context;
   return {
@@ -105,30 +120,44 @@ void Recovery::StandBy(const Error& error) {
     owners_.commits.MarkChanged();
   }
   failures_ = 0;
+  unread_since_.reset();
   Copy();
   next_try_ =
       context.clock.Now() + MillisToNanos(LookEveryMs(context.options.lease->self().ttl_ms));
 }
 
-// What CorrectUsage has found is for the leader to write.
+// The read takes as long as it takes; meanwhile the lease is looked at. One that was begun before
+// this daemon led itself is too old.
 void Recovery::Copy() {
   const EngineContext& context = owners_.context;
-  const LeaseBoard& lease = *context.options.lease;
-  const Monotonic begin = context.clock.Now();
-  if (begin < next_copy_ || lease.OtherLeftMs() < lease.standing().row.ttl_ms / 2) return;
-  const WallTime since = FinishedSince();
-  auto loaded = context.store.Load(Epoch{}, since);
+  if (!copy_.valid()) {
+    const LeaseBoard& lease = *context.options.lease;
+    const Monotonic now = context.clock.Now();
+    if (now < next_copy_ || lease.OtherLeftMs() < lease.standing().row.ttl_ms / 2) return;
+    copy_begun_ = now;
+    copy_since_ = FinishedSince();
+    copy_ = std::async(context.options.copy_launch, [&store = context.store, since = copy_since_] {
+      return store.Load(Epoch{}, since);
+    });
+  }
+  if (copy_.wait_for(std::chrono::seconds(0)) == std::future_status::timeout) return;
+  auto loaded = copy_.get();
+  if (copy_begun_ >= led_) UseCopy(std::move(loaded), copy_begun_);
+}
+
+// What CorrectUsage has found is for the leader to write.
+void Recovery::UseCopy(Result<StoredWorld> loaded, Monotonic begun) {
   if (!loaded.ok()) {
     Log(LogLevel::kWarning, "engine", "copy_failed", {{"err", loaded.error().detail}});
   } else {
-    Rebuild(std::move(loaded).value(), since);
+    Rebuild(std::move(loaded).value(), copy_since_);
     owners_.commits.FailWaiting(Unavailable("another daemon leads"));
     owners_.commits.MarkChanged();
-    copied_ = begin;
+    copied_ = begun;
   }
-  const Monotonic now = context.clock.Now();
+  const Monotonic now = owners_.context.clock.Now();
   next_copy_ = now + std::max(MillisToNanos(limits::kCopyRestMs),
-                              SaturatingMul(now - begin, limits::kCopyRestTimes));
+                              SaturatingMul(now - begun, limits::kCopyRestTimes));
 }
 
 void Recovery::Published(bool ready) {
@@ -148,19 +177,20 @@ bool Recovery::Try() {
   const auto lease = context.store.Lead(context.options.holder, kLeadWait);
   if (!lease.ok()) {
     const LeaseBoard* const board = context.options.lease;
-    const bool waits = board != nullptr &&
-                       (board->OtherLeads() || context.clock.Now() < board->self().patient_until);
+    const bool waits =
+        board != nullptr && (board->OtherLeads() || context.clock.Now() < board->waits_until());
     if (!waits) return Fail("waiting for leadership", lease.error());
     StandBy(lease.error());
     return false;
   }
-  const Monotonic led = context.clock.Now();
+  const Monotonic led = led_ = context.clock.Now();
   MUSTER_FAULT_POINT(lead_taken);
   owners_.commits.BeginEpoch(lease->epoch);
   BeginTerm(context.options, before, *lease, asked, led);
   const WallTime since = FinishedSince();
   auto loaded = context.store.Load(lease->epoch, since);
-  if (!loaded.ok()) return Fail("reading the database", loaded.error());
+  if (!loaded.ok()) return FailToRead(loaded.error());
+  unread_since_.reset();
   if (context.options.on_last_stamp) context.options.on_last_stamp(LastStamp(loaded->jobs));
   Rebuild(std::move(loaded).value(), since);
   MUSTER_FAULT_POINT(world_rebuilt);

@@ -4,6 +4,7 @@
 // served. On the engine thread only.
 #pragma once
 
+#include <future>
 #include <optional>
 #include <string>
 
@@ -30,8 +31,12 @@ class Recovery {
   bool Fail(const char* step, const Error& error);
   /// The lead was refused with `error`: another daemon leads.
   void StandBy(const Error& error);
-  /// Reads a copy if it is time for one.
+  /// The database was not read. A leader for which that goes on leaves the lead to others.
+  bool FailToRead(const Error& error);
+  /// Begins to read a copy if it is time for one, and takes one that has been read.
   void Copy();
+  /// The copy of the world becomes the one that reads are served from.
+  void UseCopy(Result<StoredWorld> loaded, Monotonic begun);
   WallTime FinishedSince() const;
   void Rebuild(StoredWorld loaded, WallTime since);
   CommittedState ReadJobs(const StoredWorld& loaded);
@@ -45,6 +50,11 @@ class Recovery {
   Owners& owners_;
   Monotonic next_try_{};
   int failures_ = 0;
+  std::optional<Monotonic> unread_since_;  // the first of the reads that failed in a row
+  Monotonic led_{};                        // when it took the lead last
+  std::future<Result<StoredWorld>> copy_;  // being read, and since when
+  Monotonic copy_begun_{};
+  WallTime copy_since_;
   Monotonic next_copy_{};
   std::optional<Monotonic> copied_;  // a copy that is to be published
   std::string problem_ = "recovery has not run yet";

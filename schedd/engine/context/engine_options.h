@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <future>
 #include <memory>
 #include <string>
 
@@ -54,6 +55,9 @@ struct EngineOptions {
   /// Who leads, as the store learns it. While another daemon does, the engine publishes copies of
   /// the database. Null: no other daemon is reckoned with but by epochs. Must outlive the engine.
   LeaseBoard* lease = nullptr;
+  /// How copies are read while another daemon leads: by default on the engine's thread, which holds
+  /// up its looks at the lease; with std::launch::async on a thread of their own.
+  std::launch copy_launch = std::launch::deferred;
 };
 
 }  // namespace muster

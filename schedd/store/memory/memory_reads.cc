@@ -62,6 +62,12 @@ void MemoryStore::MarkRestored(const RestoreMark& mark) {
 // last_seq is the highest number that any stored row carries, so that the engine never gives an
 // event number twice.
 Result<StoredWorld> MemoryStore::Load(Epoch epoch, WallTime finished_since) {
+  std::function<void()> before;
+  {
+    MutexLock lock(mutex_);
+    before = before_load_;
+  }
+  if (before) before();
   MutexLock lock(mutex_);
   const Status readable = CheckReadable();
   if (!readable.ok()) return readable.error();

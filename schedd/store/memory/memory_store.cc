@@ -79,6 +79,16 @@ void MemoryStore::SetAway(bool away) {
   if (away) leading_ = false;  // the leader's session is gone with the database
 }
 
+void MemoryStore::RefuseLead(bool refuse) {
+  MutexLock lock(mutex_);
+  refuses_lead_ = refuse;
+}
+
+void MemoryStore::BeforeLoad(std::function<void()> hook) {
+  MutexLock lock(mutex_);
+  before_load_ = std::move(hook);
+}
+
 void MemoryStore::FailReads(bool fail) {
   MutexLock lock(mutex_);
   reads_fail_ = fail;
@@ -180,6 +190,7 @@ void MemoryStore::EndLead(Epoch epoch) {
 Result<Lease> MemoryStore::Lead(const std::string&, std::chrono::milliseconds) {
   MutexLock lock(mutex_);
   if (away_) return Unavailable("the database cannot be reached");
+  if (refuses_lead_) return Unavailable("another daemon leads");
   EndEpoch();
   leading_ = true;
   return Lease{epoch_};

@@ -58,6 +58,10 @@ class MemoryStore final : public Store {
   void SetAway(bool away);
   /// While set, every read fails with kUnavailable; the leader writes on.
   void FailReads(bool fail);
+  /// While set, another daemon leads: Lead fails with kUnavailable.
+  void RefuseLead(bool refuse);
+  /// Runs on the reader's thread before each Load; may block it.
+  void BeforeLoad(std::function<void()> hook);
   /// Ends the leadership as a lost session would: writes fail with kAborted until Lead.
   void LoseLead();
   /// From now on Load says that the database was made from a backup.
@@ -178,6 +182,8 @@ class MemoryStore final : public Store {
   bool away_ MUSTER_GUARDED_BY(mutex_) = false;
   std::optional<RestoreMark> restore_ MUSTER_GUARDED_BY(mutex_);
   bool reads_fail_ MUSTER_GUARDED_BY(mutex_) = false;
+  bool refuses_lead_ MUSTER_GUARDED_BY(mutex_) = false;
+  std::function<void()> before_load_ MUSTER_GUARDED_BY(mutex_);
   std::int64_t last_seq_ MUSTER_GUARDED_BY(mutex_) = 0;
   // By the number of the write.
   std::map<std::size_t, StoreFault> faults_ MUSTER_GUARDED_BY(mutex_);

@@ -16,23 +16,27 @@ inline constexpr const char* kReadLease =
     "pg_backend_pid()) from leader l";
 /// A session is known by its number and its start: numbers are used again. Ends the session of the
 /// leader whose epoch is $1, and with it a transaction that still holds the leader row. Nothing is
-/// ended if it has renewed its lease meanwhile, unless $2: it is our own.
+/// ended if it has renewed its lease since $3 was read, unless $2: it is our own.
 inline constexpr const char* kEndLeader =
     "select pg_terminate_backend(a.pid) from leader l join pg_stat_activity a on a.pid = "
     "l.session_pid and a.backend_start = l.session_start where l.epoch = $1 and a.pid <> "
-    "pg_backend_pid() and ($2::boolean or l.expires <= clock_timestamp())";
-/// Takes the lease that was read with epoch $1. $2: it need not be over, because it is our own or
-/// nobody else's. $3 to $6: holder, its id, its address and the length of the lease. No row: the
-/// leader has renewed it, or another daemon was faster. The group numbers of a lead begin at a
-/// random multiple of 2^32, so that no other lead has numbers near them.
+    "pg_backend_pid() and ($2::boolean or (extract(epoch from l.expires) * 1000000)::bigint = "
+    "$3::bigint)";
+/// Takes the lease that was read with epoch $1 and renewal $7 and was found over. $2: it need not
+/// be over, because it is our own or nobody else's. $3 to $6: holder, its id, its address and the
+/// length of the lease. No row: the leader has renewed it, or another daemon was faster. The group
+/// numbers of a lead begin at a random multiple of 2^32, so that no other lead has numbers near
+/// them.
 inline constexpr const char* kTakeLease =
     "update leader set epoch = epoch + 1, holder = $3, holder_id = $4, address = $5, ttl_ms = "
     "$6::bigint, since = clock_timestamp(), expires = clock_timestamp() + $6::bigint * interval "
     "'1 ms', released = false, session_pid = pg_backend_pid(), session_start = coalesce((select "
     "backend_start from pg_stat_activity where pid = pg_backend_pid()), 'epoch'), last_group = (1 "
     "+ "
-    "floor(random() * 1073741822)::bigint) << 32 where epoch = $1 and ($2::boolean or released or "
-    "expires <= clock_timestamp()) returning epoch, last_group, (extract(epoch from since) * "
+    "floor(random() * 1073741822)::bigint) << 32 where epoch = $1 and ($2::boolean or "
+    "(extract(epoch from "
+    "expires) * 1000000)::bigint = $7::bigint) returning epoch, last_group, (extract(epoch from "
+    "since) * "
     "1000000)::bigint";
 /// Renews the lease of a leader that writes nothing yet.
 inline constexpr const char* kRenewLease =

@@ -99,6 +99,7 @@ class WriteSession {
   Failure ReadLease(LeaseRow* row);
   /// Why this daemon may not take the lease now; no failure: it may.
   Failure MayTake(const LeaseRow& row);
+  Failure Resign();
   /// Connects, judges the lease, ends the session of the former leader and starts a new epoch.
   Failure TakeLead(const std::string& holder, std::chrono::milliseconds wait);
   /// The update that takes the lease `before`.

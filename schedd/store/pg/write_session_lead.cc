@@ -1,7 +1,7 @@
 // WriteSession: taking, keeping and giving up the lease.
 //
-// A try to lead reads the lease and judges it (schedd/base/lease.h); the update that takes it does
-// so again by the database's clock, because the leader may renew it in between. Before that update
+// A try to lead reads the lease and judges it (schedd/base/lease.h); the update that takes it takes
+// nothing if the leader has renewed it in between. Before that update
 // the session of the former leader is ended: if that daemon is stopped in the midst of a
 // transaction, its session holds the leader row, and nobody could take it.
 //
@@ -69,15 +69,22 @@ Failure WriteSession::MayTake(const LeaseRow& row) {
   }
   // That lease is over because nothing can be committed, by this daemon as little as by the other
   // one, whose commit waits. It has a lease's time to go on when the standby is back.
-  const bool waited = StoreHealth::Clock::now() < standby_awaited_ + milliseconds(self.ttl_ms);
+  const auto now = StoreHealth::Clock::now();
+  const bool waited = now < standby_awaited_ + milliseconds(self.ttl_ms);
   if (state == LeaseState::kFree && waited && !row.released && row.id != self.id) {
     return {FailureKind::kEnvironment,
             Unavailable("waiting for a synchronous standby of the database, as a commit of the "
                         "last leader does: " +
                         NameOf(row))};
   }
-  const StoreHealth::Clock::time_point patience{std::chrono::nanoseconds(self.patient_until.ns)};
-  if (state == LeaseState::kFree && StoreHealth::Clock::now() < patience) {
+  const auto is_before = [now](Monotonic time) {
+    return now < StoreHealth::Clock::time_point(std::chrono::nanoseconds(time.ns));
+  };
+  if (is_before(self.resigned_until)) {
+    return {FailureKind::kEnvironment,
+            Unavailable("this daemon could not read the database and leaves the lead to others")};
+  }
+  if (state == LeaseState::kFree && is_before(self.patient_until)) {
     return {FailureKind::kEnvironment,
             Unavailable("nobody leads; this standby leaves the lead to another daemon at first")};
   }
@@ -94,7 +101,8 @@ Failure WriteSession::TakeLease(const LeaseRow& before, const std::string& holde
   if (board_ != nullptr) self = board_->self();
   const bool own = self.sole || StateOf(before, self.id) == LeaseState::kOwn;
   Failure failure = connection_->Query(
-      sql::kEndLeader, Params().Int8(before.epoch.value).Text(own ? "true" : "false"), nullptr);
+      sql::kEndLeader,
+      Params().Int8(before.epoch.value).Text(own ? "true" : "false").Int8(before.renewal), nullptr);
   if (failure.kind == FailureKind::kConnection) return failure;
   const auto limit = [this](std::int64_t ms) {
     return connection_->Query(sql::kSetLockTimeout, Params().Text(std::to_string(ms)), nullptr);
@@ -110,7 +118,8 @@ Failure WriteSession::TakeLease(const LeaseRow& before, const std::string& holde
                                    .Text(holder)
                                    .Text(self.id)
                                    .Text(self.address)
-                                   .Int8(self.ttl_ms),
+                                   .Int8(self.ttl_ms)
+                                   .Int8(before.renewal),
                                &rows);
   if (failure.kind != FailureKind::kNone) return failure;
   if (PQntuples(rows.get()) != 1) {
@@ -134,15 +143,25 @@ Failure WriteSession::TakeLease(const LeaseRow& before, const std::string& holde
   return {};
 }
 
+// A lead that the engine does not want any more is given up, so that another daemon need not wait.
+Failure WriteSession::Resign() {
+  if (board_ == nullptr || epoch_.value == 0) return {};
+  const std::chrono::nanoseconds until(board_->self().resigned_until.ns);
+  if (StoreHealth::Clock::now() >= StoreHealth::Clock::time_point(until)) return {};
+  Log(LogLevel::kWarning, "store", "lease_resigned", {{"epoch", epoch_.value}});
+  return connection_->Query(sql::kReleaseLease, Params().Int8(epoch_.value), nullptr);
+}
+
 Failure WriteSession::TakeLead(const std::string& holder, std::chrono::milliseconds wait) {
   kept_out_ = false;
   LeaseRow row;
   Failure failure = Connect();
+  if (failure.kind == FailureKind::kNone) failure = Resign();
   if (failure.kind == FailureKind::kNone) failure = ReadLease(&row);
   if (failure.kind != FailureKind::kNone) return failure;
   EndEpoch();
   if (row.awaits_standby) standby_awaited_ = StoreHealth::Clock::now();
-  if (board_ != nullptr) board_->Saw(row);
+  if (board_ != nullptr) row = board_->Saw(row);
   failure = MayTake(row);
   kept_out_ = failure.kind != FailureKind::kNone;
   return kept_out_ ? failure : TakeLease(row, holder, wait);

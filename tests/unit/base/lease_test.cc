@@ -42,6 +42,13 @@ TEST(LeaseRules, WhoMayTakeIt) {
       {"an earlier version has no id", Row(3, "", 4000), LeaseState::kHeld},
   };
   for (const auto& one : cases) EXPECT_EQ(StateOf(one.row, "a"), one.wanted) << one.what;
+  LeaseRow row = Row(3, "b", 5'001);
+  row.seen_ms = 4'999;
+  EXPECT_EQ(StateOf(row, "a"), LeaseState::kHeld) << "the database's clock was just set back";
+  row.seen_ms = 5'000;
+  EXPECT_EQ(StateOf(row, "a"), LeaseState::kFree) << "set back, and silent for a lease since";
+  row.left_ms = 5'000;
+  EXPECT_EQ(StateOf(row, "a"), LeaseState::kHeld) << "the database's clock can judge it";
   EXPECT_EQ(StateOf(Row(3, "", 4000), ""), LeaseState::kHeld) << "no id is nobody's own";
 }
 
@@ -101,6 +108,37 @@ TEST_F(LeaseBoardTest, OrdersWaitForTheTermOfALeaderWhoseRenewalWasSeenLate) {
   LeaseRow own = Row(4, "a", 5000);
   board_.Took(row, own);
   EXPECT_EQ(board_.orders_from(), renewed + 4000 * kNanosPerMilli);
+}
+
+// Set back by an hour while the leader is silent.
+TEST_F(LeaseBoardTest, ALeaseOfADatabaseWhoseClockWentBackEndsByTheClockOfWhoWaits) {
+  LeaseRow row = Row(3, "b", 5000);
+  row.renewal = 1;
+  board_.Saw(row);
+  for (int look = 0; look < 20; ++look) {
+    clock_.now_ms += 250;
+    row.left_ms = 3'605'000 - 250 * look;
+    EXPECT_TRUE(board_.OtherLeads()) << look;
+    EXPECT_EQ(board_.Saw(row).seen_ms, 250 * (look + 1));
+    EXPECT_EQ(board_.OtherLeftMs(), 5000 - 250 * (look + 1)) << "no copy delays the takeover";
+  }
+  EXPECT_FALSE(board_.OtherLeads());
+  row.renewal = 2;
+  board_.Saw(row);
+  EXPECT_TRUE(board_.OtherLeads()) << "the leader was only slow";
+}
+
+TEST_F(LeaseBoardTest, TakingTheOwnLeaseAgainDoesNotShortenTheWaitForTheLeaderBefore) {
+  LeaseRow row = Row(3, "b", 0);
+  board_.Saw(row);
+  const LeaseRow own = Row(4, "a", 5000);
+  board_.Took(row, own);
+  const Monotonic from = board_.orders_from();
+  EXPECT_EQ(from, clock_.Now() + 4000 * kNanosPerMilli);
+  clock_.now_ms += 500;
+  board_.Lost();
+  board_.Took(own, Row(5, "a", 5000));
+  EXPECT_EQ(board_.orders_from(), from);
 }
 
 TEST_F(LeaseBoardTest, AViewIsCurrentForATermAfterAConfirmedWrite) {

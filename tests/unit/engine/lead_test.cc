@@ -3,6 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
+#include <future>
+#include <thread>
+
 #include "schedd/base/lease.h"
 #include "tests/support/engine_world.h"
 
@@ -120,6 +125,107 @@ TEST_F(LeadTest, WhatWasOrderedUnderALostLeadIsForgotten_AndOrderedAgainIfTheDat
   EXPECT_EQ(world.StateOf(job->id), JobState::kRunning);
   EXPECT_EQ(world.members.starts[world.KeyOf(job->id)], 1);
   EXPECT_TRUE(before.IsVoid());
+}
+
+// It can write, so it could keep the lead for ever, and nobody would be served.
+TEST_F(LeadTest, ALeaderThatCannotReadTheDatabaseLeavesTheLeadToOthers) {
+  TakeOver(false);
+  world.store.FailReads(true);
+  world.store.LoseLead();
+  EXPECT_EQ(world.Submit({.name = "lost"}), nullptr);
+  for (int half = 0; half < 2 * 115; ++half) {
+    world.clock.Advance(500);
+    world.Settle();
+  }
+  EXPECT_EQ(board.self().resigned_until, Monotonic{}) << "a large database takes its time";
+  for (int half = 0; half < 2 * 10 && board.self().resigned_until == Monotonic{}; ++half) {
+    world.clock.Advance(500);
+    world.Settle();
+  }
+  EXPECT_EQ(board.self().resigned_until, world.clock.Now() + 2 * kTtlMs * kNanosPerMilli);
+  world.store.FailReads(false);
+}
+
+// What the engine of a daemon that stands by does while a copy is being read.
+class CopyTest : public LeadTest {
+ protected:
+  CopyTest() {
+    EXPECT_NE(world.Submit({.name = "first"}), nullptr);
+    LeaseBoard::Self self;
+    self.id = "this";
+    self.ttl_ms = kTtlMs;
+    board.SetSelf(self);
+    row_.epoch = {1};
+    row_.id = "other";
+    row_.ttl_ms = row_.left_ms = kTtlMs;
+    board.Saw(row_);
+    options_.lead = lead;
+    options_.lease = &board;
+    options_.copy_launch = std::launch::async;
+    world.store.RefuseLead(true);
+  }
+  // The leader renews its lease, and time goes by until the next look.
+  void Look() {
+    ++row_.renewal;
+    board.Saw(row_);
+    world.clock.Advance(LookEveryMs(kTtlMs));
+    world.Settle();
+  }
+  LeaseRow row_;
+  EngineOptions options_;
+};
+
+TEST_F(CopyTest, ACopyThatIsBeingReadHoldsUpNoLookAtTheLease) {
+  std::promise<void> go;
+  world.store.BeforeLoad([read = go.get_future().share()] { read.wait(); });
+  world.Restart(options_);
+  Look();
+  Look();
+  EXPECT_EQ(world.engine->View()->jobs.size(), 0U);
+  world.store.BeforeLoad(nullptr);
+  world.store.RefuseLead(false);
+  Look();
+  EXPECT_TRUE(world.engine->View()->ready) << "it takes the lead although the copy is not read";
+  EXPECT_EQ(world.engine->View()->jobs.size(), 1U);
+  go.set_value();
+}
+
+TEST_F(CopyTest, ACopyThatWasBegunBeforeTheLeadIsNotUsedAfterIt) {
+  std::promise<void> go;
+  world.store.BeforeLoad([read = go.get_future().share()] { read.wait(); });
+  world.Restart(options_);
+  Look();
+  world.store.BeforeLoad(nullptr);
+  world.store.RefuseLead(false);
+  Look();
+  ASSERT_TRUE(world.engine->View()->ready);
+  world.store.LoseLead();
+  world.store.RefuseLead(true);
+  EXPECT_EQ(world.Submit({.name = "lost"}), nullptr);
+  Look();
+  const std::optional<Monotonic> before = board.copied();
+  std::promise<void> go_on;
+  std::atomic<bool> next_begun = false;
+  world.store.BeforeLoad([&next_begun, read = go_on.get_future().share()] {
+    next_begun = true;
+    read.wait();
+  });
+  go.set_value();
+  for (int i = 0; i < 10'000 && !next_begun; ++i) {
+    Look();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  ASSERT_TRUE(next_begun);
+  EXPECT_EQ(board.copied(), before);
+  world.store.BeforeLoad(nullptr);
+  go_on.set_value();
+  for (int i = 0; i < 10'000 && board.copied() == before; ++i) {
+    Look();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  ASSERT_TRUE(board.copied());
+  EXPECT_GT(*board.copied(), before.value_or(Monotonic{}));
+  EXPECT_EQ(world.engine->View()->jobs.size(), 1U);
 }
 
 }  // namespace
