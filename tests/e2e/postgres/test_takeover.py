@@ -50,6 +50,17 @@ class Takeover(unittest.TestCase):
     def env(self, *servers):
         return {"MUSTER_URL": ",".join(server.url() for server in servers)}
 
+    def test_a_standby_that_cannot_begin_to_lead_ends_with_a_status_that_says_so(self):
+        leader, standby = self.pair()
+        directory = standby.dir
+        os.rename(directory, directory + ".away")  # it makes a link there when it leads
+        try:
+            leader.kill()
+            self.assertEqual(standby.process.wait(60), 1)
+        finally:
+            os.rename(directory + ".away", directory)
+        self.assertIsNotNone(standby.logged("lead_failed"))
+
     def test_a_standby_serves_reads_with_their_age_and_sends_the_rest_to_the_leader(self):
         leader, standby = self.pair()
         self.assertEqual(self.submit(leader, "early")[0], 201)
