@@ -60,6 +60,9 @@ class GoldenCorpus(unittest.TestCase):
             for name, shell in lines.items():
                 if self.only and name not in self.only:
                     continue
+                # ThreadSanitizer makes a fork of the step agent's vfork, so that it does not learn why a program did not start.
+                if name == "srun_missing_program" and os.environ.get("MUSTER_SANITIZE") == "thread":
+                    continue
                 want, got = expected(name, self.want[section][name]), self.got[section][name]
                 if want != got:
                     wrong.append(shown(name, shell, want, got))

@@ -35,7 +35,9 @@ class OneNode(unittest.TestCase):
         self.assertEqual(len(err.splitlines()), 3)
         status, _, err = self.job.run("-n1", "no-such-program")
         self.assertEqual(status, 2)
-        self.assertIn("slurmstepd: error: execve(): no-such-program: No such file or directory\n", err)
+        # ThreadSanitizer makes a fork of the agent's vfork, so that it does not learn why.
+        if os.environ.get("MUSTER_SANITIZE") != "thread":
+            self.assertIn("slurmstepd: error: execve(): no-such-program: No such file or directory\n", err)
         self.assertIn("srun: error: c1: task 0: Exited with exit code 2\n", err)
         states = [record["state"] for record in self.job.records().values()]
         self.assertEqual(set(states), {"FAILED"})
