@@ -109,6 +109,7 @@ class Attempt : public std::enable_shared_from_this<Attempt> {
   void Share(const PodWish& wish, Pod* pod);
   void Unshare(Pod* pod);
   std::int64_t PausedUs(WallTime now) const;
+  Status Resume(WallTime now);
   bool MakeStepsDirectory(const PodUser& owner);
   void WatchSteps();
   void ReadSteps();

@@ -97,6 +97,10 @@ Status Attempt::Signal(const SignalOrder& order) {
     return InvalidArgument("there is no signal " + std::to_string(order.signal));
   const bool everything = order.target == SignalOrder::Target::kFull;
   const WallTime now = world_.options.clock->WallNow();
+  const bool resumes = everything && order.signal == SIGCONT && state_.paused_since.set();
+  // Its pods may all have ended while it was suspended; the controller goes on from there.
+  if (resumes && live_pods() == 0 && !leaving() && state_.outcome.phase == RemotePhase::kPending)
+    return Resume(now);
   const bool pauses =
       everything && order.signal == SIGSTOP && live_pods() > 0 && !state_.paused_since.set();
   if (pauses) {
@@ -118,11 +122,14 @@ Status Attempt::Signal(const SignalOrder& order) {
     Save();
     return ordered;
   }
-  if (everything && order.signal == SIGCONT && state_.paused_since.set()) {
-    state_.paused_us = PausedUs(now);
-    state_.paused_since = {};
-    Save();
-  }
+  return resumes ? Resume(now) : Done{};
+}
+
+// Notes that the job is not suspended any more.
+Status Attempt::Resume(WallTime now) {
+  state_.paused_us = PausedUs(now);
+  state_.paused_since = {};
+  Save();
   return Done{};
 }
 

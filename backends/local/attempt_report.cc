@@ -81,8 +81,9 @@ Observation Attempt::Observe() const {
     seen.use.max_rss_bytes = std::max(seen.use.max_rss_bytes, record.use.max_rss_bytes);
     seen.use.read_bytes = SaturatingAdd(seen.use.read_bytes, record.use.read_bytes);
     seen.use.written_bytes = SaturatingAdd(seen.use.written_bytes, record.use.written_bytes);
-    seen.active_pods += record.live();
-    seen.ready_pods += record.phase == PodPhase::kRunning;
+    // As in Kubernetes, a pod that is being stopped is neither.
+    seen.active_pods += record.live() && !record.stopping;
+    seen.ready_pods += record.phase == PodPhase::kRunning && !record.stopping;
     seen.succeeded_pods += record.phase == PodPhase::kSucceeded;
     seen.start_time = Earlier(seen.start_time, record.started);
     if (record.phase != PodPhase::kFailed) continue;

@@ -4,11 +4,13 @@
 // Tally counts the pods of the present epoch in the order in which they were started: live ones,
 // successes, failures by podFailurePolicy, indexes that are done or have failed for good, and the
 // streak of failures since the last success. Then it decides, in this order: FailJob by policy,
-// backoffLimit, maxFailedIndexes, successPolicy, completions, activeDeadlineSeconds. Without an end
-// it starts the missing pods, or stops those beyond a smaller size of an elastic job.
+// backoffLimit, maxFailedIndexes, failed indexes, successPolicy, completions,
+// activeDeadlineSeconds. Without an end it starts the missing pods, or stops those beyond a smaller
+// size of an elastic job.
 //
-// After failures new pods wait for the back-off, which doubles with the streak. In an Indexed Job
-// only indexes that have failed wait; with backoffLimitPerIndex each has a back-off of its own.
+// After failures all new pods wait for the back-off, which doubles with the streak. With
+// backoffLimitPerIndex each index has a back-off of its own instead, and the others do not wait.
+// Failures that podFailurePolicy ignores count for the back-off, and for nothing else.
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -43,6 +45,10 @@ class Tally {
         Text(ObjectOrEmpty(spec_, {"template", "spec"}), "restartPolicy") == "OnFailure";
     pods_ = PodsOf(*input.pods, run.name, run.epoch);
     for (const PodRecord* pod : pods_) Count(*pod);
+    for (const WallTime ended : failure_times_) {
+      last_failure_ = std::max(last_failure_, ended);
+      streak_ += !last_success_.set() || ended > last_success_;
+    }
   }
 
   JobProgress Step() {
@@ -77,7 +83,7 @@ class Tally {
     if (pod.phase == PodPhase::kSucceeded) {
       ++successes_;
       done_.insert(index);
-      streak_ = 0;
+      last_success_ = std::max(last_success_, pod.ended);
       return;
     }
     if (pod.stopping) return;
@@ -93,8 +99,9 @@ class Tally {
       const json::array& rules = ArrayOrEmpty(spec_, {"podFailurePolicy", "rules"});
       action = Text(ObjectOrEmpty(rules[static_cast<std::size_t>(rule)]), "action");
     }
-    last_failure_ = index_last_failure_[pod.identity.index] = pod.ended;
-    ++streak_;
+    failure_times_.push_back(pod.ended);
+    IndexTries& tries = index_tries_[pod.identity.index];
+    tries = {tries.failed + 1, pod.ended};
     if (action == "Ignore") return;
     ++failures_;
     ++index_failures_[pod.identity.index];
@@ -103,6 +110,7 @@ class Tally {
     if (per_index_ && index_failures_[pod.identity.index] > *per_index_)
       failed_indexes_.insert(pod.identity.index);
     if (action == "FailJob" && policy_message_.empty()) {
+      policy_failure_ = pod.ended;
       policy_message_ = "pod " + pod.identity.name + " failed (" + pod.message +
                         "), which matches FailJob rule at index " + std::to_string(rule);
     }
@@ -130,11 +138,17 @@ class Tally {
 
   void Fail(const std::string& reason, const std::string& message) {
     End(JobEnd::kFailed, reason, message + (first_message_.empty() ? "" : ": " + first_message_));
+    // Restarts in place leave no failed pod.
+    progress_.failed_at = last_failure_.set() ? last_failure_ : input_.now;
   }
 
   // Sets the end, if there is one; otherwise the time of the deadline.
   void JudgeEnd() {
-    if (!policy_message_.empty()) return End(JobEnd::kFailed, "PodFailurePolicy", policy_message_);
+    if (!policy_message_.empty()) {
+      End(JobEnd::kFailed, "PodFailurePolicy", policy_message_);
+      progress_.failed_at = policy_failure_;
+      return;
+    }
     // As in Kubernetes, failed pods must exceed the limit, and restarts in place must reach it.
     if (failures_ > backoff_limit_ ||
         (restarts_ > 0 && restarts_ >= std::max<std::int64_t>(1, backoff_limit_))) {
@@ -145,34 +159,31 @@ class Tally {
     if (max_failed && static_cast<std::int64_t>(failed_indexes_.size()) > *max_failed) {
       return Fail("MaxFailedIndexesExceeded", "more indexes failed than maxFailedIndexes allows");
     }
+    // Kubernetes looks for failed indexes first: a Job that has run all its indexes and in which
+    // one failed has failed, also if it meets its successPolicy by then.
+    if (!failed_indexes_.empty() &&
+        static_cast<std::int64_t>(done_.size() + failed_indexes_.size()) >= completions_) {
+      return Fail("FailedIndexes", std::to_string(failed_indexes_.size()) + " indexes failed");
+    }
     if (MeetsSuccessPolicy()) return End(JobEnd::kComplete, "SuccessPolicy", "");
-    if (Complete()) return;
+    if (Complete()) return End(JobEnd::kComplete, "CompletionsReached", "");
     const std::int64_t deadline_s = Integer(spec_, "activeDeadlineSeconds", 0);
     if (deadline_s <= 0 || !run_.started.set()) return;
     const WallTime deadline = run_.started.PlusSeconds(deadline_s);
     if (input_.now >= deadline) {
-      return Fail("DeadlineExceeded", "the job was active longer than its activeDeadlineSeconds");
+      Fail("DeadlineExceeded", "the job was active longer than its activeDeadlineSeconds");
+      progress_.failed_at = deadline;
+      return;
     }
     progress_.wake_at = Earlier(progress_.wake_at, deadline);
   }
 
   // Whether all completions are reached. A Job without completions is complete when one pod has
   // succeeded and none runs any more.
-  bool Complete() {
-    if (indexed_) {
-      if (static_cast<std::int64_t>(done_.size() + failed_indexes_.size()) < completions_)
-        return false;
-      if (failed_indexes_.empty()) {
-        End(JobEnd::kComplete, "CompletionsReached", "");
-      } else {
-        Fail("FailedIndexes", std::to_string(failed_indexes_.size()) + " indexes failed");
-      }
-      return true;
-    }
-    const bool done = completions_ == kUnbounded ? successes_ > 0 && active_count_ == 0
-                                                 : successes_ >= completions_;
-    if (done) End(JobEnd::kComplete, "CompletionsReached", "");
-    return done;
+  bool Complete() const {
+    if (indexed_) return static_cast<std::int64_t>(done_.size()) >= completions_;
+    return completions_ == kUnbounded ? successes_ > 0 && active_count_ == 0
+                                      : successes_ >= completions_;
   }
 
   // Whether one rule of successPolicy is met; only Indexed Jobs have it.
@@ -208,8 +219,7 @@ class Tally {
     progress_.expected = Succeeded() + wanted;
     std::int32_t missing = wanted - active_count_;
     if (missing <= 0) return StopSurplus(-missing);
-    // Only indexes that have failed wait.
-    if (!indexed_ && Waits(last_failure_, streak_)) return;
+    if (!per_index_ && Waits(last_failure_, streak_)) return;
     for (std::int32_t index = 0; missing > 0 && index < completions_; ++index) {
       if (indexed_ && (done_.contains(index) || active_.contains(index) ||
                        failed_indexes_.contains(index) || IndexWaits(index))) {
@@ -230,13 +240,11 @@ class Tally {
     return true;
   }
 
-  // With backoffLimitPerIndex each index waits for its own failures (KEP-3850), otherwise every
-  // index that has failed waits for the Job's.
+  // With backoffLimitPerIndex each index waits for its own failures (KEP-3850).
   bool IndexWaits(std::int32_t index) {
-    const auto failures = index_failures_.find(index);
-    if (failures == index_failures_.end()) return false;
-    return per_index_ ? Waits(index_last_failure_[index], failures->second)
-                      : Waits(last_failure_, streak_);
+    const auto tries = index_tries_.find(index);
+    return per_index_ && tries != index_tries_.end() &&
+           Waits(tries->second.last, tries->second.failed);
   }
 
   // Stops pods in Kubernetes' order: those that do not run yet first, then the newest.
@@ -276,6 +284,12 @@ class Tally {
     progress_.start.push_back(std::move(wish));
   }
 
+  // The pods of an index that have failed, also those whose failure is ignored.
+  struct IndexTries {
+    std::int32_t failed = 0;
+    WallTime last;
+  };
+
   const ControllerInput& input_;
   const JobRun& run_;
   const json::object& spec_;
@@ -290,10 +304,11 @@ class Tally {
   std::int64_t backoff_limit_ = 6;
   std::set<std::int32_t> active_, done_, failed_indexes_;
   std::map<std::int32_t, std::int32_t> index_failures_;
-  std::map<std::int32_t, WallTime> index_last_failure_;
+  std::map<std::int32_t, IndexTries> index_tries_;
+  std::vector<WallTime> failure_times_;
   std::int32_t active_count_ = 0, running_ = 0, successes_ = 0, failures_ = 0, restarts_ = 0,
                streak_ = 0;
-  WallTime last_failure_;
+  WallTime last_failure_, last_success_, policy_failure_;
   std::string policy_message_, first_message_;
   JobProgress progress_;
 };

@@ -30,6 +30,7 @@ struct JobProgress {
   JobEnd end = JobEnd::kActive;
   std::string end_reason;  // as the Job's condition names it: BackoffLimitExceeded, ...
   std::string message;
+  WallTime failed_at;  // by the ends of its pods, or its deadline
   std::vector<PodWish> start;
   std::vector<std::string> stop;
   WallTime wake_at;

@@ -2,7 +2,7 @@
 // failure of the whole.
 //
 // Each child is stepped as a Job (StepJob) in the epoch of the present restart; then the set
-// decides. The first failed child makes failurePolicy choose: fail, or restart all (a new epoch,
+// decides. When a child has failed failurePolicy chooses: fail, or restart all (a new epoch,
 // counted against maxRestarts unless the action says otherwise). A restart waits until the old pods
 // are gone. Without a failure successPolicy decides about the end, and dependsOn and startupPolicy
 // about which children may start. `memo` keeps the number of restarts and how many of them count.
@@ -55,8 +55,8 @@ class SetStep {
 
   ControllerOutput Run() {
     for (Child& child : children_) StepChild(&child);
-    if (const Child* failed = FirstFailed(); failed != nullptr) {
-      OnFailure(*failed);
+    if (FirstFailed({}) != nullptr) {
+      OnFailure();
     } else if (Succeeded()) {
       output_.phase = RemotePhase::kSucceeded;
       StopEverything();
@@ -98,7 +98,7 @@ class SetStep {
   void Decorate(const Child& child, const std::string& job, PodWish* wish) const {
     const std::string replica = std::to_string(child.replica);
     const std::int64_t replicas = Integer(*child.replicated, "replicas", 1);
-    const std::map<std::string, std::string> facts = {
+    std::map<std::string, std::string> facts = {
         {"jobset.sigs.k8s.io/jobset-name", input_.name},
         {"jobset.sigs.k8s.io/replicatedjob-name", child.group},
         {"jobset.sigs.k8s.io/replicatedjob-replicas", std::to_string(replicas)},
@@ -106,9 +106,9 @@ class SetStep {
         {"jobset.sigs.k8s.io/job-global-index", std::to_string(child.global)},
         {"jobset.sigs.k8s.io/job-key", NameSuffix(input_.ns + "/" + job, 0, 0)},
         {"jobset.sigs.k8s.io/restart-attempt", std::to_string(restarts_)}};
+    if (Has(spec_, "coordinator")) facts["jobset.sigs.k8s.io/coordinator"] = Coordinator();
     for (const auto& [key, value] : facts) wish->labels[key] = wish->annotations[key] = value;
-    const std::string subdomain = Text(ObjectOrEmpty(spec_, "network"), "subdomain");
-    wish->subdomain = subdomain.empty() ? input_.name : subdomain;
+    wish->subdomain = Subdomain();
     wish->environment.emplace_back("JOBSET_NAME", input_.name);
     wish->environment.emplace_back("JOBSET_RESTART_ATTEMPT", std::to_string(restarts_));
     wish->environment.emplace_back("REPLICATED_JOB_NAME", child.group);
@@ -118,11 +118,32 @@ class SetStep {
     if (!input_.ports.empty()) AddRendezvous(input_.ports[0], wish);
   }
 
-  const Child* FirstFailed() const {
-    const auto found = std::find_if(children_.begin(), children_.end(), [](const Child& c) {
-      return c.progress.end == JobEnd::kFailed;
-    });
-    return found == children_.end() ? nullptr : &*found;
+  std::string Subdomain() const {
+    const std::string subdomain = Text(ObjectOrEmpty(spec_, "network"), "subdomain");
+    return subdomain.empty() ? input_.name : subdomain;
+  }
+
+  // The address of the pod that all pods are told.
+  std::string Coordinator() const {
+    const json::object& coordinator = ObjectOrEmpty(spec_, "coordinator");
+    return input_.name + "-" + Text(coordinator, "replicatedJob") + "-" +
+           std::to_string(Integer(coordinator, "jobIndex", 0)) + "-" +
+           std::to_string(Integer(coordinator, "podIndex", 0)) + "." + Subdomain();
+  }
+
+  // Of the failed children that a rule of failurePolicy is about, the one that failed first; an
+  // empty rule is about all.
+  const Child* FirstFailed(const json::object& rule) const {
+    const Child* first = nullptr;
+    for (const Child& child : children_) {
+      if (child.progress.end != JobEnd::kFailed ||
+          !Lists(ArrayOrEmpty(rule, "targetReplicatedJobs"), child.group) ||
+          !Lists(ArrayOrEmpty(rule, "onJobFailureReasons"), child.progress.end_reason)) {
+        continue;
+      }
+      if (first == nullptr || child.progress.failed_at < first->progress.failed_at) first = &child;
+    }
+    return first;
   }
 
   // Whether a list of names has the name; an empty list stands for all.
@@ -133,19 +154,20 @@ class SetStep {
     });
   }
 
-  // Applies the first rule of failurePolicy that is about this job and this reason.
-  void OnFailure(const Child& failed) {
+  // Applies the first rule of failurePolicy that is about any failed child, as JobSet does: the
+  // order of the rules decides, not that of the failures.
+  void OnFailure() {
     const json::object& policy = ObjectOrEmpty(spec_, "failurePolicy");
     std::string action = Has(spec_, "failurePolicy") ? "RestartJobSet" : "FailJobSet";
+    const Child* matched = nullptr;
     for (const json::value& entry : ArrayOrEmpty(policy, "rules")) {
       const json::object& rule = ObjectOrEmpty(entry);
-      if (!Lists(ArrayOrEmpty(rule, "targetReplicatedJobs"), failed.group) ||
-          !Lists(ArrayOrEmpty(rule, "onJobFailureReasons"), failed.progress.end_reason)) {
-        continue;
-      }
+      matched = FirstFailed(rule);
+      if (matched == nullptr) continue;
       action = Text(rule, "action");
       break;
     }
+    const Child& failed = matched != nullptr ? *matched : *FirstFailed({});
     StopEverything();
     const bool counts = action != "RestartJobSetAndIgnoreMaxRestarts";
     if (action == "FailJobSet" || (counts && counted_ >= Integer(policy, "maxRestarts", 0))) {

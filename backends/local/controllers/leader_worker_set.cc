@@ -2,8 +2,10 @@
 // workers, which run until the object is deleted.
 //
 // A group in which a pod ends or a container restarts is stopped as a whole and started anew
-// (RecreateGroupOnPodRestart), the first time at once, later with a back-off that doubles. `memo`
-// keeps each group's epoch, the number of its restarts.
+// (RecreateGroupOnPodRestart), the first time at once, later with a back-off that doubles. With
+// RecreateGroupAfterStart what happens while a pod of the group does not run yet is left to that
+// pod alone. With None each pod is replaced by itself. `memo` keeps each group's epoch, the number
+// of its restarts, and how many faults of the present one do not count.
 #include <algorithm>
 
 #include "backends/local/controllers/controller.h"
@@ -24,13 +26,19 @@ class GroupsStep {
         spec_(ObjectOrEmpty(*input.object, "spec")),
         template_(ObjectOrEmpty(spec_, "leaderWorkerTemplate")),
         size_(static_cast<std::int32_t>(Integer(template_, "size", 1))),
-        epochs_(ObjectOrEmpty(*input.memo, "epochs")) {}
+        policy_(Text(template_, "restartPolicy")),
+        epochs_(ObjectOrEmpty(*input.memo, "epochs")),
+        excused_(ObjectOrEmpty(*input.memo, "excused")) {
+    // The deprecated name of None.
+    if (policy_ == "Default") policy_ = "None";
+  }
 
   ControllerOutput Run() {
     bool ready = true;
     const std::int64_t replicas = Integer(spec_, "replicas", 1);
     for (std::int32_t group = 0; group < replicas; ++group) ready = StepGroup(group) && ready;
     output_.memo["epochs"] = epochs_;
+    if (!excused_.empty()) output_.memo["excused"] = excused_;
     output_.phase = ready ? RemotePhase::kRunning : RemotePhase::kPending;
     return std::move(output_);
   }
@@ -40,19 +48,24 @@ class GroupsStep {
   bool StepGroup(std::int32_t group) {
     const std::string owner = input_.name + "-" + std::to_string(group);
     std::int32_t epoch = static_cast<std::int32_t>(Integer(epochs_, owner, 0));
-    if (Text(template_, "restartPolicy") != "None" && Broken(owner, epoch)) {
+    if (policy_ != "None" && Broken(owner, epoch)) {
       StopLive(PodsOf(*input_.pods, owner, epoch), &output_.stop);
       epochs_[owner] = ++epoch;
+      excused_.erase(owner);
       output_.wake_at = input_.now;
       return false;
     }
-    // The new group starts when no pod of the old one runs any more.
+    // The new group starts when no pod of the old one runs any more. Those that do are stopped: the
+    // daemon may have died after it noted the new epoch and before it asked them to.
     WallTime last_end;
+    std::vector<const PodRecord*> stale;
     for (const PodRecord& pod : *input_.pods) {
       if (pod.identity.owner != owner || pod.identity.epoch >= epoch) continue;
-      if (pod.live()) return false;
+      if (pod.live()) stale.push_back(&pod);
       last_end = std::max(last_end, pod.ended);
     }
+    StopLive(stale, &output_.stop);
+    if (!stale.empty()) return false;
     if (epoch > 1) {
       // The first restart comes at once, each further one after a longer pause.
       const WallTime due =
@@ -74,11 +87,26 @@ class GroupsStep {
     return ready;
   }
 
-  // Whether a pod of the group has ended or a container was restarted.
-  bool Broken(const std::string& owner, std::int32_t epoch) const {
-    const std::vector<const PodRecord*> pods = PodsOf(*input_.pods, owner, epoch);
-    return std::any_of(pods.begin(), pods.end(),
-                       [](const PodRecord* pod) { return !pod->live() || pod->restarts > 0; });
+  // Whether a pod of the group has ended or a container was restarted, and that counts.
+  bool Broken(const std::string& owner, std::int32_t epoch) {
+    std::int64_t faults = 0;
+    for (const PodRecord* pod : PodsOf(*input_.pods, owner, epoch))
+      faults += pod->restarts + !pod->live();
+    if (policy_ != "RecreateGroupAfterStart") return faults > 0;
+    if (faults <= Integer(excused_, owner, 0)) return false;
+    if (!Starting(owner, epoch)) return true;
+    excused_[owner] = faults;
+    return false;
+  }
+
+  // Whether a pod of the group does not run yet.
+  bool Starting(const std::string& owner, std::int32_t epoch) const {
+    for (std::int32_t index = 0; index < size_; ++index) {
+      const Slot slot = FindSlot(input_, owner, epoch, index);
+      const PodPhase phase = slot.last == nullptr ? PodPhase::kPending : slot.last->phase;
+      if (phase == PodPhase::kPending) return true;
+    }
+    return false;
   }
 
   void Wish(std::int32_t group, const std::string& owner, std::int32_t index, std::int32_t epoch) {
@@ -110,7 +138,8 @@ class GroupsStep {
   const json::object& spec_;
   const json::object& template_;
   std::int32_t size_;
-  json::object epochs_;
+  std::string policy_;
+  json::object epochs_, excused_;
   ControllerOutput output_;
 };
 

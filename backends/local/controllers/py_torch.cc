@@ -2,8 +2,9 @@
 // MASTER_ADDR and their rank.
 //
 // The master's success is the job's; without a master all workers must succeed. A failed replica is
-// started again if its restartPolicy says so; ExitCode restarts it from exit code 128 on. Restarts
-// of all replicas together count against runPolicy.backoffLimit.
+// started again if its restartPolicy says so; ExitCode restarts it from exit code 128 on. Against
+// runPolicy.backoffLimit count, as in the operator, the restarts of containers in the pods that run
+// now, and pods that have failed only if it is 0.
 #include <algorithm>
 
 #include "backends/local/controllers/controller.h"
@@ -58,7 +59,8 @@ class TorchStep {
       output_.reason = Reason::kFailed;
       output_.message = failed_;
     } else if (const std::optional<std::int64_t> limit = MaybeInteger(policy_, "backoffLimit");
-               limit && restarts_ >= std::max<std::int64_t>(1, *limit)) {
+               limit &&
+               (restarts_ >= std::max<std::int64_t>(1, *limit) || (*limit == 0 && failures_ > 0))) {
       output_.phase = RemotePhase::kFailed;
       output_.reason = Reason::kBackoffLimitExceeded;
       output_.message = "the job reached its backoffLimit of " + std::to_string(*limit);
@@ -75,7 +77,8 @@ class TorchStep {
   // Counts one replica, and wishes for its pod if none is there.
   void Look(const Replica& replica, std::int32_t index) {
     const Slot slot = FindSlot(input_, replica.type, 0, index);
-    restarts_ += slot.restarts + slot.failures;
+    failures_ += slot.failures;
+    if (slot.running() && replica.restart != "Never") restarts_ += slot.live->restarts;
     if (slot.succeeded()) {
       ++done_;
       (replica.type == "master" ? master_done_ : worker_done_) += 1;
@@ -172,7 +175,7 @@ class TorchStep {
   std::vector<Replica> replicas_;
   std::string processes_, failed_;
   std::int32_t total_ = 0, running_ = 0, done_ = 0, master_done_ = 0, worker_done_ = 0;
-  std::int64_t restarts_ = 0;
+  std::int64_t restarts_ = 0, failures_ = 0;
   ControllerOutput output_;
 };
 

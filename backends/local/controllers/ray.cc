@@ -4,8 +4,10 @@
 //
 // Images are not pulled: a Ray container without a command starts `ray` if the host has it, else a
 // stand-in holds its place. The submitter is stepped as a Job, without retries if it runs the
-// entrypoint itself; if it fails, the whole RayJob is repeated in a new epoch, at most backoffLimit
-// times (`retries` in the memo).
+// entrypoint itself; if it fails, or does not start before preRunningDeadlineSeconds, the whole
+// RayJob is repeated in a new epoch, at most backoffLimit times (`retries` in the memo). Both
+// deadlines count from the start of a try (`began_us`: when that was, less the time for which the
+// attempt had been suspended by then).
 #include <algorithm>
 
 #include "backends/local/controllers/job_run.h"
@@ -149,18 +151,25 @@ class RayJobStep {
 
   ControllerOutput Run() {
     output_.memo["retries"] = epoch_;
-    if (DeadlinePassed()) return std::move(output_);
     // Pods of an earlier try must be gone first.
-    if (StaleLive()) return std::move(output_);
+    if (StopStale()) return std::move(output_);
+    Begin();
+    if (ActiveDeadlinePassed()) return std::move(output_);
     const JobProgress submitted = StepSubmitter();
     if (submitted.end == JobEnd::kComplete) {
       output_.phase = RemotePhase::kSucceeded;
       StopAll();
     } else if (submitted.end == JobEnd::kFailed) {
-      OnFailure(submitted);
+      RepeatOrFail(ReasonOfJobEnd(submitted.end_reason),
+                   "the entrypoint failed: " + submitted.message);
     } else {
-      const bool ready = cluster_.Step(&output_);
       const bool submitter_seen = !PodsOf(*input_.pods, input_.name, epoch_).empty();
+      if (!submitter_seen && Passed("preRunningDeadlineSeconds")) {
+        RepeatOrFail(Reason::kFailed,
+                     "the RayJob did not run before its preRunningDeadlineSeconds had passed");
+        return std::move(output_);
+      }
+      const bool ready = cluster_.Step(&output_);
       if (ready || submitter_seen) {
         for (const PodWish& wish : submitted.start) output_.start.push_back(wish);
         output_.wake_at = Earlier(output_.wake_at, submitted.wake_at);
@@ -190,27 +199,42 @@ class RayJobStep {
   }
 
   // Repeats the whole RayJob, or ends it if backoffLimit is reached.
-  void OnFailure(const JobProgress& submitted) {
+  void RepeatOrFail(Reason reason, const std::string& message) {
     StopAll();
     if (epoch_ < Integer(spec_, "backoffLimit", 0)) {
-      output_.memo["retries"] = epoch_ + 1;
+      output_.memo = {{"retries", epoch_ + 1}};
       output_.wake_at = input_.now;
       return;
     }
     output_.phase = RemotePhase::kFailed;
-    output_.reason = ReasonOfJobEnd(submitted.end_reason);
-    output_.message = "the entrypoint failed: " + submitted.message;
+    output_.reason = reason;
+    output_.message = message;
   }
 
-  // Ends the RayJob at activeDeadlineSeconds, else wakes then.
-  bool DeadlinePassed() {
-    const std::int64_t seconds = Integer(spec_, "activeDeadlineSeconds", 0);
-    if (seconds <= 0 || !input_.started.set()) return false;
-    const WallTime deadline = input_.started.PlusSeconds(seconds);
-    if (input_.now < deadline) {
-      output_.wake_at = deadline;
-      return false;
-    }
+  // Finds when this try began: the first with the attempt, a later one when the pods of the one
+  // before were gone.
+  void Begin() {
+    began_ = input_.started;
+    if (epoch_ == 0) return;
+    const std::int64_t us =
+        Integer(*input_.memo, "began_us", input_.now.Plus(-input_.paused_us).us);
+    output_.memo["began_us"] = us;
+    began_ = WallTime{us}.Plus(input_.paused_us);
+  }
+
+  // Whether the deadline in this field of the spec has passed; if not, the next step is due then.
+  bool Passed(const char* field) {
+    const std::int64_t seconds = Integer(spec_, field, 0);
+    if (seconds <= 0 || !began_.set()) return false;
+    const WallTime deadline = began_.PlusSeconds(seconds);
+    if (input_.now >= deadline) return true;
+    output_.wake_at = Earlier(output_.wake_at, deadline);
+    return false;
+  }
+
+  // Ends the RayJob at activeDeadlineSeconds. Such an end is not repeated.
+  bool ActiveDeadlinePassed() {
+    if (!Passed("activeDeadlineSeconds")) return false;
     output_.phase = RemotePhase::kFailed;
     output_.reason = Reason::kDeadlineExceeded;
     output_.message = "the RayJob was active longer than its activeDeadlineSeconds";
@@ -218,11 +242,15 @@ class RayJobStep {
     return true;
   }
 
-  bool StaleLive() {
-    bool found = false;
-    for (const PodRecord& pod : *input_.pods)
-      found = found || (pod.live() && pod.identity.epoch < epoch_);
-    return found;
+  // Whether pods of an earlier try live. They are stopped: the daemon may have died after it noted
+  // the new try and before it asked them to stop.
+  bool StopStale() {
+    std::vector<const PodRecord*> stale;
+    for (const PodRecord& pod : *input_.pods) {
+      if (pod.live() && pod.identity.epoch < epoch_) stale.push_back(&pod);
+    }
+    StopLive(stale, &output_.stop);
+    return !stale.empty();
   }
 
   void StopAll() {
@@ -236,6 +264,7 @@ class RayJobStep {
   std::int32_t epoch_;
   std::string cluster_name_;
   ClusterStep cluster_;
+  WallTime began_;
   json::object submitter_;
   ControllerOutput output_;
 };

@@ -18,6 +18,7 @@ Slot FindSlot(const ControllerInput& input, const std::string& owner, std::int32
     if (pod->live()) slot.live = pod;
     ++slot.pods;
     slot.failures += pod->phase == PodPhase::kFailed && !pod->stopping;
+    slot.ends += !pod->live() && !pod->stopping;
     slot.restarts += pod->restarts;
   }
   return slot;
@@ -25,9 +26,9 @@ Slot FindSlot(const ControllerInput& input, const std::string& owner, std::int32
 
 bool MayFill(const ControllerInput& input, const Slot& slot, WallTime* wake_at) {
   if (slot.live != nullptr) return false;
-  if (slot.failures == 0) return true;
+  if (slot.ends == 0) return true;
   const WallTime due =
-      slot.last->ended.Plus(BackoffUs(input.backoff_us, slot.failures - 1, kLongestUs));
+      slot.last->ended.Plus(BackoffUs(input.backoff_us, slot.ends - 1, kLongestUs));
   if (input.now >= due) return true;
   *wake_at = Earlier(*wake_at, due);
   return false;

@@ -62,12 +62,12 @@ void CheckPodConditions(const Field& patterns) {
   }
 }
 
-void CheckPodFailurePolicy(const Field& spec) {
+void CheckPodFailurePolicy(const Field& spec, const char* default_restart) {
   const Field policy = spec["podFailurePolicy"];
   if (policy.Object() == nullptr) return;
   policy.OnlyMembers({"rules"});
   const Field restart = spec["template"]["spec"]["restartPolicy"];
-  if (restart.StringOr("Never") != "Never")
+  if (restart.StringOr(default_restart) != "Never")
     restart.Fail("must be Never when podFailurePolicy is set");
   if (spec["podReplacementPolicy"].StringOr("Failed") != "Failed") {
     spec["podReplacementPolicy"].Fail("must be Failed when podFailurePolicy is set");
@@ -123,7 +123,8 @@ void CheckSuccessPolicy(const Field& spec, bool indexed, std::int64_t completion
 }
 
 // backoffLimitPerIndex and maxFailedIndexes, which needs the former.
-void CheckPerIndex(const Field& spec, bool indexed, std::int64_t completions) {
+void CheckPerIndex(const Field& spec, const char* default_restart, bool indexed,
+                   std::int64_t completions) {
   const Field limit = spec["backoffLimitPerIndex"];
   const Field failed = spec["maxFailedIndexes"];
   (void)limit.Count(0);
@@ -131,7 +132,7 @@ void CheckPerIndex(const Field& spec, bool indexed, std::int64_t completions) {
   if (limit.present()) {
     if (!indexed) limit.Fail("needs completionMode Indexed");
     const Field restart = spec["template"]["spec"]["restartPolicy"];
-    if (restart.StringOr("Never") != "Never")
+    if (restart.StringOr(default_restart) != "Never")
       restart.Fail("must be Never when backoffLimitPerIndex is set");
   } else if (failed.present()) {
     failed.Fail("needs backoffLimitPerIndex");
@@ -140,12 +141,13 @@ void CheckPerIndex(const Field& spec, bool indexed, std::int64_t completions) {
 
 }  // namespace
 
-void CheckJobPolicies(const Field& spec, bool indexed, std::optional<std::int32_t> completions) {
+void CheckJobPolicies(const Field& spec, const JobSpecRules& rules, bool indexed,
+                      std::optional<std::int32_t> completions) {
   (void)spec["podReplacementPolicy"].OneOf({"TerminatingOrFailed", "Failed"});
   const std::int64_t wanted = completions.value_or(1);
-  CheckPodFailurePolicy(spec);
+  CheckPodFailurePolicy(spec, rules.default_restart);
   CheckSuccessPolicy(spec, indexed, wanted);
-  CheckPerIndex(spec, indexed, wanted);
+  CheckPerIndex(spec, rules.default_restart, indexed, wanted);
 }
 
 }  // namespace muster::shapes

@@ -60,13 +60,15 @@ JobSpecFacts ReadJobSpec(const Field& spec, const JobSpecRules& rules) {
   const Field mode = spec["completionMode"];
   const auto mode_text = mode.OneOf({"NonIndexed", "Indexed"});
   const bool indexed = mode_text ? *mode_text == "Indexed" : rules.indexed_by_default;
+  facts.completions = wanted.value_or(1);
+  facts.indexed = indexed;
   if (indexed) CheckIndexed(spec, rules, wanted);
   (void)spec["backoffLimit"].Count(0);
   facts.active_deadline_s = spec["activeDeadlineSeconds"].Int(1).value_or(0);
   (void)spec["ttlSecondsAfterFinished"].Count(0);
   (void)spec["suspend"].Bool();
   CheckSelector(spec);
-  CheckJobPolicies(spec, indexed, wanted);
+  CheckJobPolicies(spec, rules, indexed, wanted);
   return facts;
 }
 

@@ -1,5 +1,6 @@
 // RayCluster (ray.io/v1), which serves until it is deleted: pod set `head` and one pod set per
 // worker group, of replicas x numOfHosts pods (rule A6). Its spec is read here for RayJobs too.
+#include <algorithm>
 #include <set>
 
 #include "schedd/base/limits.h"
@@ -24,8 +25,13 @@ void CheckStartParams(const Field& params) {
   }
 }
 
+// How many replicas a group without `replicas` has: one, which is Kueue's default, or as many as
+// minReplicas demands.
+std::int32_t DefaultReplicas(std::int32_t least) { return std::max(1, least); }
+
 // Appends the pod set of a worker group. The replicas that are counted are those written, not those
-// that an autoscaler might reach (maxReplicas).
+// that an autoscaler might reach (maxReplicas). KubeRay would make as many as minReplicas and
+// maxReplicas permit instead, which the quota does not cover: so both must permit them.
 void ReadWorkerGroup(const Field& group, std::set<std::string_view>* names, PodSets* pod_sets) {
   group.OnlyMembers({"groupName", "replicas", "minReplicas", "maxReplicas", "numOfHosts",
                      "rayStartParams", "template", "scaleStrategy", "idleTimeoutSeconds", "suspend",
@@ -40,13 +46,17 @@ void ReadWorkerGroup(const Field& group, std::set<std::string_view>* names, PodS
   if (group["suspend"].BoolOr(false))
     group["suspend"].Fail("suspending one worker group is not supported by this version");
   CheckStartParams(group["rayStartParams"]);
-  const std::int32_t replicas = group["replicas"].CountOr(1, 0);
   const std::int32_t hosts = group["numOfHosts"].CountOr(1, 1);
   const auto least = group["minReplicas"].Count(0);
   const auto most = group["maxReplicas"].Count(0);
-  if (least && most && *least > *most) group["minReplicas"].Fail("must be at most maxReplicas");
-  if (most && group["replicas"].present() && replicas > *most)
+  const std::int32_t replicas = group["replicas"].CountOr(DefaultReplicas(least.value_or(0)), 0);
+  if (least && most && *least > *most) {
+    group["minReplicas"].Fail("must be at most maxReplicas");
+  } else if (most && replicas > *most) {
     group["replicas"].Fail("must be at most maxReplicas");
+  } else if (least && replicas < *least) {
+    group["replicas"].Fail("must be at least minReplicas");
+  }
   const std::int64_t pods = SaturatingMul(replicas, hosts);
   if (pods > limits::kPodsPerJob) {
     group["replicas"].Fail("makes more than " + std::to_string(limits::kPodsPerJob) + " pods");
@@ -123,8 +133,13 @@ void PrepareRayClusterSpec(json::object& spec) {
   for (auto& group : groups->get_array()) {
     auto& object = group.as_object();
     const auto* replicas = object.if_contains("replicas");
-    // Admission counted one pod, which is Kueue's default; KubeRay's would be none.
-    if (replicas == nullptr || replicas->is_null()) object["replicas"] = 1;
+    // Admission counted these; KubeRay's default would be none, or minReplicas.
+    if (replicas == nullptr || replicas->is_null()) {
+      const auto* least = object.if_contains("minReplicas");
+      const bool given = least != nullptr && least->is_int64();
+      object["replicas"] =
+          DefaultReplicas(given ? static_cast<std::int32_t>(least->get_int64()) : 0);
+    }
   }
 }
 

@@ -61,6 +61,16 @@ void MemoryStore::MarkRestored(const RestoreMark& mark) {
 
 // last_seq is the highest number that any stored row carries, so that the engine never gives an
 // event number twice.
+void MemoryStore::BeforeLoad(std::function<void()> hook) {
+  MutexLock lock(mutex_);
+  before_load_ = std::move(hook);
+}
+
+void MemoryStore::FailReads(bool fail) {
+  MutexLock lock(mutex_);
+  reads_fail_ = fail;
+}
+
 Result<StoredWorld> MemoryStore::Load(Epoch epoch, WallTime finished_since) {
   std::function<void()> before;
   {

@@ -84,16 +84,6 @@ void MemoryStore::RefuseLead(bool refuse) {
   refuses_lead_ = refuse;
 }
 
-void MemoryStore::BeforeLoad(std::function<void()> hook) {
-  MutexLock lock(mutex_);
-  before_load_ = std::move(hook);
-}
-
-void MemoryStore::FailReads(bool fail) {
-  MutexLock lock(mutex_);
-  reads_fail_ = fail;
-}
-
 void MemoryStore::LoseLead() {
   MutexLock lock(mutex_);
   leading_ = false;

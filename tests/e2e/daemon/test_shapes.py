@@ -43,6 +43,18 @@ class Shapes(unittest.TestCase):
     def test_a_job_set_starts_its_reducer_after_its_mappers(self):
         self.ends_well("jobset")
 
+    def test_a_job_set_without_modes_has_indexed_jobs_whose_containers_restart_in_place(self):
+        script = "[ -e failed ] && { echo index $JOB_COMPLETION_INDEX; exit 0; }; touch failed; exit 1"
+        pod = shell_job("", script)["spec"]["template"]
+        del pod["spec"]["restartPolicy"]
+        status, job = self.server.call("POST", "/v1/namespaces/default/jobs", {
+            "apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": {"name": "modes"},
+            "spec": {"replicatedJobs": [{"name": "w", "template": {"spec": {"template": pod}}}]}})
+        self.assertEqual(status, 201, job)
+        ended = self.server.wait_state(job["id"], "Succeeded", "Failed")
+        self.assertEqual((ended["state"], ended["exitCode"]), ("Succeeded", 0), ended)
+        self.assertIn("index 0", self.server.run("muster", "logs", str(job["id"])))
+
     def test_the_ranks_of_a_pytorch_job_meet_over_tcp(self):
         job_id = self.ends_well("pytorchjob")
         logs = self.server.run("muster", "logs", str(job_id))

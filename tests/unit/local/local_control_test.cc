@@ -108,6 +108,60 @@ TEST_F(LocalControl, SuspendedTimeDoesNotCountForTheLimit) {
   EXPECT_GT(std::filesystem::file_size(count), size);
 }
 
+TEST_F(LocalControl, ASuspendedJobWhosePodsHaveEndedGoesOnAfterwards) {
+  backend_->Stop();
+  backend_.reset();
+  LocalOptions options = Options();
+  options.pod_backoff_ms = 1000;
+  Open(options);
+  const std::string dir = directory_.path();
+  const DispatchKey key = Key();
+  DispatchOrder order = OrderOf(
+      key, "batch/v1", "Job", "j",
+      R"({"apiVersion":"batch/v1","kind":"Job","metadata":{"name":"j"},"spec":{"template":{"spec":{)"
+      R"("restartPolicy":"Never","containers":[{"name":"main","command":["/bin/sh","-c",)"
+      R"("[ -e )" +
+          dir + R"(/pid ] && exit 0; echo $$$$ > )" + dir + "/new; mv " + dir + "/new " + dir +
+          R"(/pid; while :; do sleep 0.05; done"]}]}}}})");
+  order.account = submitter_;
+  ASSERT_TRUE(Ensure(*backend_, order).ok());
+  Result<std::string> pid = local::ReadWholeFile(dir + "/pid");
+  const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (!pid.ok() && std::chrono::steady_clock::now() < give_up) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    pid = local::ReadWholeFile(dir + "/pid");
+  }
+  ASSERT_TRUE(pid.ok());
+  ASSERT_TRUE(Send(key, SIGSTOP, SignalOrder::Target::kFull).ok());
+  ASSERT_EQ(::kill(std::atoi(pid->c_str()), SIGKILL), 0);
+  sink_.Await(key, [](const Observation& seen) { return seen.failed_pods == 1; });
+  const Result<Done> sent = Send(key, SIGCONT, SignalOrder::Target::kFull);
+  EXPECT_TRUE(sent.ok()) << sent.error().detail;
+  EXPECT_EQ(sink_.AwaitEnd(key).phase, RemotePhase::kSucceeded);
+}
+
+TEST_F(LocalControl, PodsThatAreBeingStoppedAreNeitherActiveNorReady) {
+  const std::string dir = directory_.path();
+  const DispatchKey key = Key();
+  DispatchOrder order = OrderOf(
+      key, "batch/v1", "Job", "j",
+      R"({"apiVersion":"batch/v1","kind":"Job","metadata":{"name":"j"},"spec":{)"
+      R"("completionMode":"Indexed","parallelism":2,"completions":2,)"
+      R"("successPolicy":{"rules":[{"succeededIndexes":"0"}]},"template":{"spec":{)"
+      R"("restartPolicy":"Never","terminationGracePeriodSeconds":3600,)"
+      R"("containers":[{"name":"main","command":["/bin/sh","-c",")"
+      R"(if [ $JOB_COMPLETION_INDEX = 0 ]; then )" +
+          UntilExists(dir + "/ready") + "; exit 0; fi; trap '" + UntilExists(dir + "/go") +
+          "; exit 0' TERM; touch " + dir + R"(/ready; while :; do sleep 0.05; done"]}]}}}})");
+  order.account = submitter_;
+  ASSERT_TRUE(Ensure(*backend_, order).ok());
+  sink_.Await(key, [](const Observation& seen) {
+    return seen.succeeded_pods == 1 && seen.active_pods == 0 && seen.ready_pods == 0;
+  });
+  directory_.Touch("go");
+  EXPECT_EQ(sink_.AwaitEnd(key).phase, RemotePhase::kSucceeded);
+}
+
 TEST_F(LocalControl, ASuspendedJobCanBeCancelled) {
   const DispatchKey key = Begin("trap 'exit 0' TERM; echo ready; while :; do sleep 0.05; done");
   ASSERT_TRUE(AwaitLog(*backend_, key, "ready\n"));

@@ -121,6 +121,31 @@ TEST(JobSetShape, RefusesWrongFieldsWithTheirPath) {
            "spec.failurePolicy.restartStrategy: must be one of"},
           {"somebody else's", "{managedBy: other.example/x, " + w + "}",
            "spec.managedBy: names another controller"},
+          {"a coordinator beyond the jobs",
+           "{coordinator: {replicatedJob: w, jobIndex: 1}, " + w + "}",
+           "spec.coordinator.jobIndex: must be less than the replicas of \"w\""},
+          {"a coordinator beyond the pods",
+           "{coordinator: {replicatedJob: w, podIndex: 2}, replicatedJobs: [" +
+               Replicated("w", "", "parallelism: 2, completions: 2, ") + "]}",
+           "spec.coordinator.podIndex: must be less than the completions of \"w\""},
+          {"a coordinator without an index",
+           "{coordinator: {replicatedJob: w}, replicatedJobs: [" +
+               Replicated("w", "", "completionMode: NonIndexed, ") + "]}",
+           "spec.coordinator.replicatedJob: must have completionMode Indexed"},
+          {"a coordinator whose address is no label",
+           "{coordinator: {replicatedJob: w}, network: {subdomain: " + std::string(60, 'n') +
+               "}, " + w + "}",
+           "spec.coordinator: makes a label of 68 bytes"},
+          {"a policy for failed pods with the default restartPolicy, which is OnFailure",
+           "{replicatedJobs: [" +
+               Replicated("w", "",
+                          "podFailurePolicy: {rules: [{action: Ignore, onPodConditions: "
+                          "[{type: DisruptionTarget}]}]}, ") +
+               "]}",
+           "template.spec.restartPolicy: must be Never when podFailurePolicy is set"},
+          {"a back-off for each index with the default restartPolicy",
+           "{replicatedJobs: [" + Replicated("w", "", "backoffLimitPerIndex: 1, ") + "]}",
+           "template.spec.restartPolicy: must be Never when backoffLimitPerIndex is set"},
           {"a coordinator that is not there", "{coordinator: {replicatedJob: x}, " + w + "}",
            "spec.coordinator.replicatedJob: names no"},
           {"a wrong pod",
@@ -286,6 +311,8 @@ TEST(RayShapes, MakeHeadWorkersAndSubmitter) {
       {
           {"a head", Cluster(), "head x1 cpu=2"},
           {"groups default to one", Cluster(Group("small")), "head x1 cpu=2; small x1 cpu=1"},
+          {"or to the least that they may have", Cluster(Group("few", "minReplicas: 3, ")),
+           "head x1 cpu=2; few x3 cpu=1"},
           {"hosts multiply", Cluster(Group("big", "replicas: 2, numOfHosts: 4, ")),
            "head x1 cpu=2; big x8 cpu=1"},
           {"a group of none",
@@ -342,6 +369,10 @@ TEST(RayShapes, RefuseWrongFieldsWithTheirPath) {
            "workerGroupSpecs[0].minReplicas: must be at most maxReplicas"},
           {"more than most", Cluster(Group("g", "replicas: 3, maxReplicas: 2, ")),
            "workerGroupSpecs[0].replicas: must be at most maxReplicas"},
+          {"more than most by default", Cluster(Group("g", "maxReplicas: 0, ")),
+           "workerGroupSpecs[0].replicas: must be at most maxReplicas"},
+          {"fewer than least", Cluster(Group("g", "replicas: 1, minReplicas: 2, ")),
+           "workerGroupSpecs[0].replicas: must be at least minReplicas"},
           {"zero hosts", Cluster(Group("g", "numOfHosts: 0, ")),
            "workerGroupSpecs[0].numOfHosts: must be at least 1"},
           {"too many", Cluster(Group("g", "replicas: 2000000000, numOfHosts: 2000000000, ")),

@@ -453,7 +453,42 @@ TEST(Render, ChecksAddToTheirPodSetAndAContradictionIsRefused) {
             "admission check capacity sets labels a to \"check\", which is set otherwise already");
 }
 
+TEST(Render, AJobSetsJobsGetTheDefaultsOfItsWebhook) {
+  const struct {
+    const char* what;
+    const char* job;  // fields of the Job's spec
+    const char* pod;  // of its pods' spec
+    const char *mode, *completions, *restart;
+  } cases[] = {
+      {"nothing is written", "", "", "\"Indexed\"", "1", "\"OnFailure\""},
+      {"null is written", "completionMode: null, ", "restartPolicy: null, ", "\"Indexed\"", "1",
+       "\"OnFailure\""},
+      {"with completions", "completions: 3, parallelism: 2, ", "", "\"Indexed\"", "3",
+       "\"OnFailure\""},
+      {"both are written", "completionMode: NonIndexed, ", "restartPolicy: Never, ",
+       "\"NonIndexed\"", "absent", "\"Never\""},
+  };
+  for (const auto& one : cases) {
+    const RenderedObject object = Rendered_(
+        Yaml("{apiVersion: jobset.x-k8s.io/v1alpha2, kind: JobSet, metadata: {name: a}, spec: "
+             "{replicatedJobs: [{name: x, template: {spec: {" +
+             std::string(one.job) + "template: {spec: {" + one.pod +
+             "containers: [{name: c, image: i}]}}}}}]}}"));
+    const json::value* spec = AtPath(object.manifest, "spec.replicatedJobs.0.template.spec");
+    ASSERT_NE(spec, nullptr) << one.what;
+    EXPECT_EQ(TextAt(*spec, {"completionMode"}), one.mode) << one.what;
+    EXPECT_EQ(TextAt(*spec, {"completions"}), one.completions) << one.what;
+    EXPECT_EQ(TextAt(*spec, {"template", "spec", "restartPolicy"}), one.restart) << one.what;
+  }
+}
+
 TEST(Render, RayWorkersGetTheCountThatAdmissionReliedOn) {
+  const RenderedObject least =
+      Rendered_(Yaml("{apiVersion: ray.io/v1, kind: RayCluster, metadata: {name: a}, spec: "
+                     "{headGroupSpec: {template: {spec: {containers: [{name: c, image: i}]}}}, "
+                     "workerGroupSpecs: [{groupName: g, minReplicas: 3, template: {spec: "
+                     "{containers: [{name: c, image: i}]}}}]}}"));
+  EXPECT_EQ(TextAt(least.manifest, {"spec", "workerGroupSpecs", "0", "replicas"}), "3");
   const RenderedObject object = Rendered_(Yaml(Shapes()[3].manifest));
   EXPECT_EQ(
       TextAt(object.manifest, {"spec", "rayClusterSpec", "workerGroupSpecs", "0", "replicas"}),
