@@ -23,7 +23,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
+#include <thread>
 
 #include "backends/local/process/files.h"
 #include "backends/local/process/process_tree.h"
@@ -318,6 +320,23 @@ GivenToPod ReadGiven(const std::string& dir) {
   return given;
 }
 
+namespace {
+
+// Also with control groups: a process may have been forked before it entered its group. Whether a
+// process is meant cannot be told while it begins a program, so it is asked again.
+void KillMarked(const std::string& marker) {
+  constexpr std::chrono::milliseconds kPause{2};
+  constexpr int kPasses = 200;
+  for (int pass = 0; pass < kPasses; ++pass) {
+    int unclear = 0;
+    const int killed = KillByEnvironment(marker, &unclear);
+    if (killed == 0 && unclear == 0) return;
+    if (killed == 0) std::this_thread::sleep_for(kPause);
+  }
+}
+
+}  // namespace
+
 void KillRemains(const std::string& dir, const SupervisorId& known) {
   const SupervisorId supervisor =
       known.pid > 0 ? known : SupervisorIn(ReadJson(dir + "/status.json"));
@@ -338,9 +357,7 @@ void KillRemains(const std::string& dir, const SupervisorId& known) {
   }
   const PodCgroups groups(std::move(mounts), key);
   groups.KillAll();
-  // Also with control groups: a process may have been forked before it entered its group.
-  for (int pass = 0; pass < 50 && KillByEnvironment(MarkerOf(key)) > 0; ++pass) {
-  }
+  KillMarked(MarkerOf(key));
   groups.Remove();
 }
 

@@ -152,22 +152,47 @@ std::int64_t ResidentBytes(pid_t pid) {
   return pages * ::sysconf(_SC_PAGESIZE);
 }
 
-int KillByEnvironment(const std::string& marker) {
+namespace {
+
+// A process has neither arguments nor an environment from the moment at which exec replaces its
+// memory until the new program is in place, nor after it has given up its memory at its end.
+bool BeginsOrEnds(pid_t pid) {
+  constexpr pid_t kKernelThreads = 2;
+  ProcessInfo info;
+  if (!ReadProcess(pid, &info) || info.state == 'Z' || info.state == 'X') return false;
+  if (pid == kKernelThreads || info.parent == kKernelThreads) return false;
+  const Result<std::string> words = ReadWholeFile("/proc/" + std::to_string(pid) + "/cmdline");
+  return words.ok() && words->empty();
+}
+
+bool HasEntry(std::string_view environment, std::string_view marker) {
+  while (!environment.empty()) {
+    const std::size_t end = environment.find('\0');
+    if (environment.substr(0, end) == marker) return true;
+    environment.remove_prefix(end == std::string_view::npos ? environment.size() : end + 1);
+  }
+  return false;
+}
+
+}  // namespace
+
+int KillByEnvironment(const std::string& marker, int* unclear) {
   int killed = 0;
+  if (unclear != nullptr) *unclear = 0;
   for (const std::string& name : ListDirectory("/proc")) {
     if (name[0] < '1' || name[0] > '9') continue;
-    const Result<std::string> environment =
-        ReadWholeFile("/proc/" + name + "/environ", kEnvironmentBytes);
-    if (!environment.ok()) continue;
-    std::string_view rest = *environment;
-    while (!rest.empty()) {
-      const std::size_t end = rest.find('\0');
-      if (rest.substr(0, end) == marker) {
-        killed += ::kill(static_cast<pid_t>(std::atoi(name.c_str())), SIGKILL) == 0;
-        break;
-      }
-      rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
+    const auto pid = static_cast<pid_t>(std::atoi(name.c_str()));
+    const auto read = [&name] {
+      return ReadWholeFile("/proc/" + name + "/environ", kEnvironmentBytes);
+    };
+    Result<std::string> environment = read();
+    if (environment.ok() && environment->empty() && unclear != nullptr) {
+      const bool begins = BeginsOrEnds(pid);
+      *unclear += begins;
+      // The program may have begun between the two looks.
+      if (!begins) environment = read();
     }
+    if (environment.ok() && HasEntry(*environment, marker)) killed += ::kill(pid, SIGKILL) == 0;
   }
   return killed;
 }

@@ -1,5 +1,7 @@
 // What may not be read or written for a while, and what somebody has removed or spoilt by hand: no
 // end of a pod is forgotten, nothing runs twice, and nothing runs on unseen.
+#include "backends/local/pod_directory.h"
+#include "backends/local/pods/pod_builder.h"
 #include "tests/unit/local/local_pods_fixture.h"
 
 namespace muster::testing {
@@ -57,6 +59,27 @@ class LocalDamage : public LocalPods {
     Open(Options());
   }
 };
+
+// A process that has just been forked has no environment between setsid and the start of its
+// program. Some of a hundred are found in that moment.
+TEST_F(LocalDamage, WhatRemainsOfAPod_IsEndedAlsoIfItIsAboutToRunItsProgram) {
+  const auto key = [](int round) { return "remains-" + std::to_string(round); };
+  constexpr int kRounds = 100;
+  for (int round = 0; round < kRounds; ++round) {
+    const std::string dir = directory_.path() + "/" + key(round);
+    fs::create_directory(dir);
+    std::ofstream(dir + "/spec.json") << "{\"cgroupKey\":\"" << key(round) << "\"}";
+    const std::string start =
+        local::MarkerOf(key(round)) + " sh -c 'setsid sleep 60 >/dev/null 2>&1 &'";
+    ASSERT_EQ(std::system(start.c_str()), 0);
+    local::KillRemains(dir, {});
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  int left = 0;
+  for (int round = 0; round < kRounds; ++round)
+    left += local::KillByEnvironment(local::MarkerOf(key(round)));
+  EXPECT_EQ(left, 0);
+}
 
 // A directory of that name keeps status.json from being written, as a full disk would.
 TEST_F(LocalDamage, AnEndThatTheDiskDoesNotTake_IsToldWhenItTakesIt) {
