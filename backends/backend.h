@@ -130,6 +130,9 @@ struct ClusterFacts {
   /// The kinds of jobs that the member serves; null: not known.
   std::shared_ptr<const std::vector<std::string>> kinds;
   bool healthy = true;
+  /// Of one that is not healthy: it answers all the same. It takes no new jobs, and what runs there
+  /// runs on and is reported.
+  bool answers = false;
   /// If not healthy, the reason; else remarks, such as how the local backend enforces limits.
   std::string message;
   /// When the member last answered.

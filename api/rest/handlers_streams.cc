@@ -10,6 +10,8 @@
 #include <algorithm>
 #include <charconv>
 #include <memory>
+#include <optional>
+#include <stdexcept>
 #include <utility>
 
 #include "api/rest/log_follower.h"
@@ -128,8 +130,8 @@ Result<LogStart> ReadFrom(ApiContext& api, const Caller& who, const std::string&
   return out;
 }
 
-// The rest of a log after `first`, up to limits::kLogBytesPerContainer. An error in the middle ends
-// the answer.
+// The rest of a log after `first`, up to limits::kLogBytesPerContainer. An error in the middle cuts
+// the answer off behind what was read, so that the client sees that it is not whole.
 Response WholeLog(ApiContext& api, const Caller& who, const std::string& job, LogQuery query,
                   LogChunk first) {
   Response response;
@@ -142,6 +144,7 @@ Response WholeLog(ApiContext& api, const Caller& who, const std::string& job, Lo
     LogChunk chunk;
     LogQuery query;
     std::size_t total = 0;
+    std::optional<Error> failed;
   };
   auto reading = std::make_shared<LogCursor>();
   reading->query = std::move(query);
@@ -150,6 +153,8 @@ Response WholeLog(ApiContext& api, const Caller& who, const std::string& job, Lo
   reading->chunk = std::move(first);
   response.asks_member = true;
   response.producer = [&service = api.service, who, job, reading](std::string* out) {
+    // An exception cuts the answer off.
+    if (reading->failed) throw std::runtime_error(reading->failed->detail);
     const LogChunk& chunk = reading->chunk;
     *out += chunk.data;
     // What the log itself has: times before its lines do not count.
@@ -159,8 +164,11 @@ Response WholeLog(ApiContext& api, const Caller& who, const std::string& job, Lo
       return false;
     reading->query.offset = chunk.next_offset;
     Result<LogChunk> next = service.ReadLog(who, job, reading->query, api::LogAsk::kMore);
-    if (!next.ok()) return false;
-    reading->chunk = std::move(*next);
+    if (next.ok()) {
+      reading->chunk = std::move(*next);
+    } else {
+      reading->failed = next.error();
+    }
     return true;
   };
   return response;

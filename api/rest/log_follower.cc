@@ -1,6 +1,6 @@
 // Read is the loop: it runs on the members' pool, and each of its ends either schedules the next
-// Read or ends the stream. No thread waits between two reads; the follower lives in the scheduled
-// task.
+// Read or ends the stream: in good order only if the log is known to be whole. No thread waits
+// between two reads; the follower lives in the scheduled task.
 #include "api/rest/log_follower.h"
 
 #include <utility>
@@ -54,7 +54,9 @@ void LogFollower::Read() {
     if (!job.ok()) return EndBecause(job.error());
     // A job that has not started, or waits again, has no log yet.
     if (!IsTerminal((*job)->state)) return Pause();
-    return sink_->End();
+    // One that ended before it or its container began has none. Of any other the last lines may be
+    // missing: the client sees that, and asks again behind what has come.
+    return chunk.error().code == Code::kFailedPrecondition ? sink_->End() : sink_->Break();
   }
   query_.offset = chunk->next_offset;
   if (!chunk->data.empty() && !sink_->Write(chunk->data)) return;

@@ -17,6 +17,7 @@
 #include "backends/k8s/api_calls.h"
 #include "backends/k8s/member_json.h"
 #include "backends/k8s/patches.h"
+#include "backends/k8s/refusals.h"
 #include "backends/k8s/status/reader.h"
 #include "schedd/model/member_labels.h"
 #include "schedd/text/base64.h"
@@ -96,7 +97,7 @@ class DependentsCall : public std::enable_shared_from_this<DependentsCall> {
   void Created(const ApiResponse& answer) {
     if (answer.ok()) return Advance();
     if (ReadApiStatus(answer).reason == "AlreadyExists") return Look();
-    if (!LacksNamespace(answer)) return Fail(ErrorOf(answer));
+    if (!LacksNamespace(answer)) return Refused("create", answer);
     EnsureNamespace(session_, dependents_[at_].ns, [self = shared_from_this()](Result<Done> made) {
       if (!made.ok()) return self->Fail(made.error());
       self->Again(&DependentsCall::Create);
@@ -108,7 +109,7 @@ class DependentsCall : public std::enable_shared_from_this<DependentsCall> {
   // The dependent exists: takes a foreign one with the same content, brings ours up to date.
   void Found(const ApiResponse& answer) {
     if (answer.status == 404) return Again(&DependentsCall::Create);
-    if (!answer.ok()) return Fail(ErrorOf(answer));
+    if (!answer.ok()) return Refused("get", answer);
     auto body = ParseMemberJson(answer.body);
     if (!body.ok() || !body->is_object())
       return Fail(body.ok() ? Internal("is no object") : body.error());
@@ -144,7 +145,17 @@ class DependentsCall : public std::enable_shared_from_this<DependentsCall> {
   void Replaced(const ApiResponse& answer) {
     if (answer.ok()) return Advance();
     if (answer.status == 409 || answer.status == 404) return Again(&DependentsCall::Look);
-    Fail(ErrorOf(answer));
+    Refused("update", answer);
+  }
+
+  // The answer to a request with this verb is an error. No refused read is a refusal of the job.
+  void Refused(const std::string& verb, const ApiResponse& answer) {
+    if (answer.status != 403) return Fail(ErrorOf(answer));
+    JudgeRefusal(session_, RightTo(verb, "v1", resource_, dependents_[at_].ns), ErrorOf(answer),
+                 [self = shared_from_this(), read = verb == "get"](Error judged) {
+      if (read) judged.code = Code::kUnavailable;
+      self->Fail(std::move(judged));
+    });
   }
 
   // Repeats a step, unless the object changes too often.
@@ -222,12 +233,16 @@ void EnsureNamespace(const SessionPtr& session, const std::string& ns, Callback<
   request.urgency = Urgency::kCreate;
   request.timeout_ms = kCallMs;
   session->client().Send(std::move(request),
-                         [ns, done = std::move(done)](Result<ApiResponse> answer) {
+                         [session, ns, done = std::move(done)](Result<ApiResponse> answer) {
     if (!answer.ok()) return done(Unavailable(answer.error().detail));
     if (answer->ok() || ReadApiStatus(*answer).reason == "AlreadyExists") return done(Done{});
-    Error error = ErrorOf(*answer);
-    error.detail = "namespace " + ns + " does not exist there and cannot be made: " + error.detail;
-    done(std::move(error));
+    const auto fail = [ns, done](Error error) {
+      error.detail =
+          "namespace " + ns + " does not exist there and cannot be made: " + error.detail;
+      done(std::move(error));
+    };
+    if (answer->status != 403) return fail(ErrorOf(*answer));
+    JudgeRefusal(session, RightTo("create", "v1", "namespaces", ""), ErrorOf(*answer), fail);
   });
 }
 

@@ -19,6 +19,9 @@
 // The release is one JSON Patch that tests uid and generation (rule D11). A failed test (422) is
 // looked at again: if the object's controller has written in between, the patch is repeated with
 // the new version, kEnsureTries times at most.
+//
+// A 403 is judged (refusals.h): if the credentials lack the permission, it says nothing about the
+// job, which is tried again. A read that fails proves nothing: what was unknown before stays so.
 #include "backends/k8s/ensure_call.h"
 
 #include <algorithm>
@@ -30,6 +33,7 @@
 #include "backends/k8s/dependents.h"
 #include "backends/k8s/member_json.h"
 #include "backends/k8s/patches.h"
+#include "backends/k8s/refusals.h"
 #include "backends/k8s/removal.h"
 #include "backends/k8s/status/reader.h"
 #include "schedd/text/json.h"
@@ -122,9 +126,12 @@ class EnsureCall : public std::enable_shared_from_this<EnsureCall> {
     const Error error = ErrorOf(*answer);
     if (error.code == Code::kAlreadyExists) return LookUp(error);
     if (answer->status >= 500) return LookUp(error);
-    if (ReadApiStatus(*answer).reason == "Forbidden" && MayBePermittedLater(error.detail))
-      return Answer(Unavailable(error.detail));
-    Answer(error);
+    if (answer->status != 403) return Answer(error);
+    Judge("create", error, [self = shared_from_this()](const Error& judged) {
+      const bool later =
+          judged.code == Code::kPermissionDenied && MayBePermittedLater(judged.detail);
+      self->Answer(later ? Unavailable(judged.detail) : judged);
+    });
   }
 
   void MakeNamespace() {
@@ -182,6 +189,11 @@ class EnsureCall : public std::enable_shared_from_this<EnsureCall> {
       // trying again is safe.
       if (why_.code == Code::kAlreadyExists && ++tries_ <= kEnsureTries) return Create();
       return Answer(Unavailable(why_.detail));
+    }
+    if (answer->status == 403) {
+      return Judge("get", ErrorOf(*answer), [self = shared_from_this()](const Error& judged) {
+        self->StaysOpen(judged.detail);
+      });
     }
     if (!answer->ok()) return StaysOpen(ErrorOf(*answer).detail);
     const auto body = ParseMemberJson(answer->body);
@@ -280,7 +292,9 @@ class EnsureCall : public std::enable_shared_from_this<EnsureCall> {
         answer->status >= 500) {
       return Look();
     }
-    Answer(why_);
+    if (answer->status != 403) return Answer(why_);
+    Judge("patch", why_,
+          [self = shared_from_this()](const Error& judged) { self->Answer(judged); });
   }
 
   // True if the cache has a newer version of the object, still suspended: its controller has
@@ -300,16 +314,16 @@ class EnsureCall : public std::enable_shared_from_this<EnsureCall> {
 
   // Decides by the object as it is: gone, replaced, already running, or to be released once more.
   void Looked(Result<ApiResponse> answer) {
-    if (!answer.ok()) {
-      Error error = answer.error();
-      if (why_.code == Code::kUnknown) error.code = Code::kUnknown;
-      return Answer(std::move(error));
-    }
+    if (!answer.ok()) return NotSeen(answer.error());
     if (answer->status == 404) return Answer(NotFound("its object is gone from the member"));
-    if (!answer->ok()) return Answer(ErrorOf(*answer));
+    if (answer->status == 403) {
+      return Judge("get", ErrorOf(*answer),
+                   [self = shared_from_this()](const Error& judged) { self->NotSeen(judged); });
+    }
+    if (!answer->ok()) return NotSeen(ErrorOf(*answer));
     auto body = ParseMemberJson(answer->body);
     if (!body.ok() || !body->is_object())
-      return Answer(Unavailable("the member's answer cannot be read"));
+      return NotSeen(Unavailable("the member's answer cannot be read"));
     const ObjectState tested = std::move(state_);
     state_ = ReadObject(*kind_, body->get_object());
     if (state_.uid != tested.uid)
@@ -323,6 +337,14 @@ class EnsureCall : public std::enable_shared_from_this<EnsureCall> {
     if (refused) return Answer(why_);
     if (++tries_ > kEnsureTries) return Answer(Unavailable("its object changes all the time"));
     Dependents(state_.uid, &EnsureCall::Release);
+  }
+
+  // The object could not be read: whether it was patched is as unknown as before. No failed read is
+  // a refusal of the job.
+  void NotSeen(Error error) {
+    if (error.code == Code::kPermissionDenied) error.code = Code::kUnavailable;
+    if (why_.code == Code::kUnknown) error.code = Code::kUnknown;
+    Answer(std::move(error));
   }
 
   // --- an elastic job's size
@@ -355,6 +377,12 @@ class EnsureCall : public std::enable_shared_from_this<EnsureCall> {
       if (!made.ok()) return self->Answer(made.error());
       (self.get()->*then)();
     });
+  }
+
+  // `refusal` is that of a 403 to a request with this verb.
+  void Judge(const char* verb, Error refusal, std::function<void(Error)> then) {
+    JudgeRefusal(session_, RightTo(verb, kind_->api_version, kind_->resource, object_.ns),
+                 std::move(refusal), std::move(then));
   }
 
   std::string Path() const { return ObjectPath(*kind_, object_.ns, object_.name); }

@@ -12,7 +12,8 @@ namespace muster::k8s {
 /// there, so the caller is stale), kNotFound (`expected_uid` is given and that object is gone),
 /// kFailedPrecondition (the kind is not installed; the member strips our labels), kInvalidArgument
 /// and kPermissionDenied (the member refuses the object, with its sentence), kUnavailable (surely
-/// not created, or to be tried again), kUnknown (may have been created).
+/// not created, or to be tried again; also if the member's user lacks a permission), kUnknown (may
+/// have been created).
 void EnsureObject(const SessionPtr& session, DispatchOrder order, Callback<RemoteRef> done);
 
 }  // namespace muster::k8s

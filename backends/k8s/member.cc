@@ -2,9 +2,10 @@
 //
 // Open reads the kubeconfig and makes a session; if the kubeconfig cannot be used, Fail reports the
 // reason as facts and tries again after 1 s, doubling to 30 s. Renew replaces the session at its
-// own request, Reload because the kubeconfig file may have changed. All of it runs on the keeper
-// thread: sessions and timers only post to it, and `alive_` makes posts that arrive after Stop
-// harmless.
+// own request, Reload because the kubeconfig file may have changed. If the new text cannot be used
+// (it may be half written), Keep lets the session live, has it say so, and tries again as Fail
+// does. All of it runs on the keeper thread: sessions and timers only post to it, and `alive_`
+// makes posts that arrive after Stop harmless.
 #include "backends/k8s/member.h"
 
 #include <algorithm>
@@ -12,7 +13,6 @@
 #include <sstream>
 #include <utility>
 
-#include "backends/k8s/client/kubeconfig.h"
 #include "schedd/telemetry/log.h"
 
 namespace muster::k8s {
@@ -60,15 +60,20 @@ void Member::Stop() {
   sink_ = nullptr;
 }
 
-// Reads the kubeconfig and makes a session; Fail schedules another try if it cannot be used.
-void Member::Open() {
+Result<MemberAccess> Member::Load() const {
   KubeconfigOptions wanted;
   wanted.context = options_.context;
   if (!options_.credentials_dir.empty()) wanted.allowed_directories = {options_.credentials_dir};
   wanted.allow_exec = options_.allow_exec;
   wanted.inline_only = options_.registered;
+  return LoadKubeconfig(options_.kubeconfig, wanted);
+}
+
+// Reads the kubeconfig and makes a session; Fail schedules another try if it cannot be used.
+void Member::Open() {
   kubeconfig_ = TextOf(options_.kubeconfig);
-  auto access = LoadKubeconfig(options_.kubeconfig, wanted);
+  unusable_.clear();
+  auto access = Load();
   if (!access.ok()) return Fail(TroubleOf(options_, access.error()));
   failures_ = 0;
   SessionOptions options;
@@ -89,8 +94,7 @@ void Member::Open() {
   trouble_.clear();
 }
 
-// Reports the reason as facts and tries again after a pause. Only the latest retry counts, since
-// Reload may have opened a session in between.
+// Reports the reason as facts and tries again after a pause.
 void Member::Fail(const std::string& trouble) {
   {
     MutexLock lock(mutex_);
@@ -101,20 +105,52 @@ void Member::Fail(const std::string& trouble) {
     trouble_ = trouble;
   }
   sink_->OnFacts(facts());
+  TryAgain();
+}
+
+// The kubeconfig of a member that has a session cannot be used.
+void Member::Keep(const SessionPtr& session, const std::string& trouble) {
+  if (unusable_ != trouble) {
+    unusable_ = trouble;
+    Log(LogLevel::kWarning, "k8s", "kubeconfig_not_usable",
+        {{"cluster", options_.name}, {"err", trouble}});
+    session->SetRemark("its kubeconfig has changed and cannot be used, so the one before it is: " +
+                       trouble);
+  }
+  TryAgain();
+}
+
+// Reads the kubeconfig again after a pause. Only the latest retry counts, since Reload may have
+// opened a session in between.
+void Member::TryAgain() {
   const std::int64_t wait = std::min(kRetryMaxMs, kRetryMs << std::min(failures_++, 5));
   environment_.timers.At(
       environment_.clock.Now() + MillisToNanos(wait),
       [this, ask = ask_, alive = std::weak_ptr<bool>(alive_), retry = ++retries_] {
     ask([this, alive, retry] {
       const bool due = alive.lock() != nullptr && retry == retries_;
-      if (due && session() == nullptr) Open();
+      if (due) Refresh(false);
     });
       });
 }
 
 void Member::Reload() {
-  if (sink_ == nullptr) return;
-  if (session() != nullptr && TextOf(options_.kubeconfig) == kubeconfig_) return;
+  if (sink_ != nullptr) Refresh(true);
+}
+
+// Makes a session of the kubeconfig as it is now, if there is none or the text has changed.
+// `gone_ends`: a kubeconfig that was taken away ends the session.
+void Member::Refresh(bool gone_ends) {
+  const SessionPtr now = session();
+  if (now == nullptr) return Open();
+  if (TextOf(options_.kubeconfig) == kubeconfig_) {
+    failures_ = 0;
+    if (!std::exchange(unusable_, "").empty()) now->SetRemark("");
+    return;
+  }
+  const auto access = Load();
+  const bool gone = !access.ok() && access.error().code == Code::kNotFound;
+  if (!access.ok() && !(gone && gone_ends)) return Keep(now, TroubleOf(options_, access.error()));
   CloseSession();
   Open();
 }
@@ -128,8 +164,8 @@ void Member::SetHeartbeat(std::int64_t seconds) {
 // A session asks to be replaced.
 void Member::Renew(Renewal why) {
   if (session() == nullptr) return;
-  // The same credentials would be refused again.
-  if (why == Renewal::kCredentials && TextOf(options_.kubeconfig) == kubeconfig_) return;
+  // The same text would lead to the same end.
+  if (why == Renewal::kUnusable) return Refresh(false);
   CloseSession();
   Open();
 }

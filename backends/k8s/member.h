@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 
+#include "backends/k8s/client/kubeconfig.h"
 #include "backends/k8s/k8s_backend.h"
 #include "backends/k8s/session.h"
 #include "schedd/base/mutex.h"
@@ -25,7 +26,9 @@ class Member {
   const MemberOptions& options() const { return options_; }
   void Start(ObservationSink& sink);
   void Stop();
-  /// The kubeconfig may have changed: connects anew if its text has changed or no session exists.
+  /// The kubeconfig may have changed: connects anew if its text has changed or no session exists. A
+  /// new text that cannot be used leaves the session as it is, which says so; a kubeconfig that is
+  /// gone ends it.
   void Reload();
   /// The heartbeat period for this session and all later ones.
   void SetHeartbeat(std::int64_t seconds);
@@ -39,8 +42,12 @@ class Member {
  private:
   void Open();
   void Renew(Renewal why);
+  void Refresh(bool gone_ends);
   void CloseSession();
   void Fail(const std::string& trouble);
+  void Keep(const SessionPtr& session, const std::string& trouble);
+  void TryAgain();
+  Result<MemberAccess> Load() const;
 
   const ClientEnvironment environment_;
   const MemberOptions options_;
@@ -51,6 +58,7 @@ class Member {
   // Used by the keeper thread alone.
   ObservationSink* sink_ = nullptr;
   std::string kubeconfig_;  // the text that the session was made from
+  std::string unusable_;    // why the text of now is not used; "" if it is
   std::int64_t heartbeat_s_;
   int failures_ = 0;
   std::uint64_t retries_ = 0;  // numbers the retries; only the latest is carried out

@@ -33,7 +33,8 @@ std::string NameOf(const Permission& one) {
 }
 
 bool SameResource(const Permission& a, const Permission& b) {
-  return a.group == b.group && a.resource == b.resource && a.subresource == b.subresource;
+  return a.group == b.group && a.resource == b.resource && a.subresource == b.subresource &&
+         a.ns == b.ns;
 }
 
 // Ranges [first, last) of permissions of the same resource.
@@ -93,6 +94,7 @@ std::string AccessReview(const Permission& permission) {
   json::object wanted{{"verb", permission.verb}, {"resource", permission.resource}};
   if (!permission.group.empty()) wanted["group"] = permission.group;
   if (!permission.subresource.empty()) wanted["subresource"] = permission.subresource;
+  if (!permission.ns.empty()) wanted["namespace"] = permission.ns;
   return WriteJson(json::object{{"apiVersion", "authorization.k8s.io/v1"},
                                 {"kind", "SelfSubjectAccessReview"},
                                 {"spec", json::object{{"resourceAttributes", std::move(wanted)}}}});
@@ -113,6 +115,7 @@ std::string DescribePermissions(const std::vector<Permission>& permissions) {
       text += permissions[i].verb;
     }
     text += " of " + NameOf(permissions[first]);
+    if (!permissions[first].ns.empty()) text += " in namespace " + permissions[first].ns;
   }
   return text;
 }

@@ -11,9 +11,10 @@
 
 namespace muster::k8s {
 
-/// One verb on one resource, in all namespaces.
+/// One verb on one resource, in all namespaces or in `ns` alone.
 struct Permission {
   std::string group, resource, subresource, verb;
+  std::string ns = "";
   bool operator==(const Permission&) const = default;
 };
 
@@ -31,7 +32,7 @@ std::string AccessReview(const Permission& permission);
 /// Whether the answer grants the permission.
 bool IsAllowed(std::string_view answer);
 
-/// "create and watch of rayjobs.ray.io, get of pods/log": by resource, in order.
+/// "create and watch of rayjobs.ray.io, get of pods/log in namespace n": by resource, in order.
 std::string DescribePermissions(const std::vector<Permission>& permissions);
 /// The ClusterRole that gives all of them, as YAML.
 std::string ClusterRoleYaml(const std::vector<Permission>& permissions);

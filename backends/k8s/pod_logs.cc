@@ -188,7 +188,7 @@ Result<LogChunk> PodLogs::Read(const SessionPtr& session, const PodState& pod,
   Result<LogChunk> chunk = stream->Read(query.offset, query.max_bytes, Ended(pod), &over);
   if (!chunk.ok() || over) {
     stream->Close();
-    if (!chunk.ok()) return AsLogError(chunk.error(), pod, container);
+    if (!chunk.ok()) return AsLogError(*session, chunk.error(), pod, container);
     // A stream may end while its pod runs on; the next Read opens another.
     chunk->ended = Ended(pod);
     return chunk;
@@ -205,7 +205,7 @@ Result<LogChunk> PodLogs::ReadEnd(const SessionPtr& session, const PodState& pod
   const std::shared_ptr<Stream> stream = OpenLog(session, pod, container, query, bytes);
   Result<LogChunk> chunk = stream->ReadTail(bytes, query.max_bytes);
   stream->Close();
-  if (!chunk.ok()) return AsLogError(chunk.error(), pod, container);
+  if (!chunk.ok()) return AsLogError(*session, chunk.error(), pod, container);
   chunk->ended = Ended(pod) && query.max_bytes >= bytes;
   return chunk;
 }
@@ -227,11 +227,17 @@ std::shared_ptr<PodLogs::Stream> PodLogs::OpenLog(const SessionPtr& session, con
   return stream;
 }
 
-Error PodLogs::AsLogError(Error error, const PodState& pod, const std::string& container) {
+// A member that refuses its own user says nothing about what the caller may read.
+Error PodLogs::AsLogError(const Session& session, Error error, const PodState& pod,
+                          const std::string& container) {
   // The API server answers 400 for a container that waits to start.
   if (error.code == Code::kInvalidArgument) error.code = Code::kFailedPrecondition;
   if (error.code == Code::kUnknown) error.code = Code::kUnavailable;
   error.detail = "log of " + pod.name + "/" + container + ": " + error.detail;
+  if (error.code == Code::kUnauthenticated || error.code == Code::kPermissionDenied) {
+    return Unavailable("member cluster " + session.member() +
+                       " refuses to show it: " + error.detail);
+  }
   return error;
 }
 

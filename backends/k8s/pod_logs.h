@@ -46,7 +46,8 @@ class PodLogs {
   static std::shared_ptr<Stream> OpenLog(const SessionPtr& session, const PodState& pod,
                                          const std::string& container, const LogQuery& query,
                                          std::size_t tail);
-  static Error AsLogError(Error error, const PodState& pod, const std::string& container);
+  static Error AsLogError(const Session& session, Error error, const PodState& pod,
+                          const std::string& container);
   Result<LogChunk> ReadEnd(const SessionPtr& session, const PodState& pod,
                            const std::string& container, const LogQuery& query);
 

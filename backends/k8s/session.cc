@@ -7,7 +7,7 @@
 // sees closed().
 //
 // Tick, once a second, probes the member when that is due, looks for kinds that were not installed,
-// asks for a new session when credentials are refused, and tells the facts. Facts go to the sink
+// asks for a new session while the member cannot be used, and tells the facts. Facts go to the sink
 // when they have changed and at least once per heartbeat period; the heartbeat's age is what
 // `muster cluster describe` shows. When a member becomes healthy again, OnGap follows, because
 // changes may have been missed.
@@ -29,6 +29,7 @@ constexpr std::int64_t kProbeAtLeastEvery = 10 * kNanosPerSecond;
 constexpr std::int64_t kTickSlack = kTickMs * kNanosPerMilli / 2;
 // How often missing kinds are looked for.
 constexpr std::int64_t kDiscoverEvery = 60 * kNanosPerSecond;
+// How often the kubeconfig of a member that cannot be used is read again.
 constexpr std::int64_t kRenewEvery = 5 * kNanosPerSecond;
 // Half of a member's usual connections.
 constexpr std::size_t kQuietRequests = 4;
@@ -40,9 +41,9 @@ bool Same(const ClusterFacts& a, const ClusterFacts& b) {
   const bool same_kinds =
       a.kinds == nullptr || b.kinds == nullptr ? a.kinds == b.kinds : *a.kinds == *b.kinds;
   return same_kinds && a.incarnation == b.incarnation && a.healthy == b.healthy &&
-         a.message == b.message && a.allocatable == b.allocatable && a.capacity == b.capacity &&
-         a.used_by_others == b.used_by_others && a.node_count == b.node_count &&
-         a.version == b.version && a.machines == b.machines;
+         a.answers == b.answers && a.message == b.message && a.allocatable == b.allocatable &&
+         a.capacity == b.capacity && a.used_by_others == b.used_by_others &&
+         a.node_count == b.node_count && a.version == b.version && a.machines == b.machines;
 }
 
 }  // namespace
@@ -135,6 +136,18 @@ void Session::List(Callback<std::vector<Observation>> done) {
 void Session::SetHeartbeat(std::int64_t seconds) {
   client_->Post(
       [self = shared_from_this(), seconds] { self->heartbeat_ = SecondsToNanos(seconds); });
+}
+
+void Session::SetRemark(std::string remark) {
+  client_->Post([self = shared_from_this(), remark = std::move(remark)] {
+    self->remark_ = remark;
+    self->TellFacts();
+  });
+}
+
+void Session::NoteMissing(const Permission& right) {
+  rights_.Note(right);
+  TellFacts();
 }
 
 std::optional<Error> Session::Down() const {
@@ -239,18 +252,22 @@ void Session::Tick() {
     Probe([this](std::optional<Error>) { TellFacts(); });
   }
   if (ready_ && now - last_discovery_ >= kDiscoverEvery) DiscoverAgain();
-  const bool refused = refused_ || client_->Health().code == Code::kUnauthenticated;
-  if (refused && now - last_renewal_ >= kRenewEvery) {
+  const auto granted = [self = shared_from_this()] { self->TellFacts(); };
+  if (ready_) rights_.AskAgain(*client_, now, probe_every, granted);
+  // The kubeconfig may lead elsewhere by now, or have other credentials.
+  const bool usable = Answers() && rights_.empty();
+  if (!usable && now - last_renewal_ >= kRenewEvery) {
     last_renewal_ = now;
-    renew_(Renewal::kCredentials);
+    renew_(Renewal::kUnusable);
   }
   TellFacts();
   Later(kTickMs, [self = shared_from_this()] { self->Tick(); });
 }
 
-// Healthy means: ready, the last probe succeeded, the client reaches the API server, and no
-// collection that counts has been in trouble for longer than kTroubleShown.
-bool Session::Healthy() const {
+// Whether the session is ready, the last probe succeeded, the client reaches the API server, and no
+// collection that counts has been in trouble for longer than kTroubleShown. The member is healthy
+// if no permission was found missing besides.
+bool Session::Answers() const {
   if (!ready_ || !probe_trouble_.empty() || !client_->Health().reachable) return false;
   const Monotonic now = environment_.clock.Now();
   for (const Slot& slot : slots_) {
@@ -260,14 +277,19 @@ bool Session::Healthy() const {
   return true;
 }
 
-// The sentence of the facts: the first trouble found, else version, nodes and what is missing.
 std::string Session::Message() const {
+  return Standing() + (remark_.empty() ? "" : "; " + remark_);
+}
+
+// The sentence of the facts: the first trouble found, else version, nodes and what is missing.
+std::string Session::Standing() const {
   const ApiHealth health = client_->Health();
   std::string since;
   if (last_answer_.set()) since = " (last answer " + FormatRfc3339(last_answer_) + ")";
   if (!health.reachable) return health.trouble + since;
   if (!ready_) return trouble_;
   if (!probe_trouble_.empty()) return probe_trouble_ + since;
+  if (!rights_.empty()) return rights_.Sentence();
   std::string absent, unseen;
   for (const Slot& slot : slots_) {
     if (slot.optional) {
@@ -300,7 +322,8 @@ ClusterFacts Session::FactsNow() {
   now.machines = nodes_.machines();
   if (now.machines != nullptr) now.node_count = static_cast<std::int32_t>(nodes_.nodes());
   now.version = version_;
-  now.healthy = Healthy();
+  now.answers = Answers();
+  now.healthy = now.answers && rights_.empty();
   now.observed_at = last_answer_;
   // Before discovery the kinds are not known.
   if (cache_ == nullptr) return now;

@@ -18,36 +18,21 @@
 #include "backends/backend.h"
 #include "backends/k8s/attempt_cache.h"
 #include "backends/k8s/client/api_client.h"
+#include "backends/k8s/missing_rights.h"
 #include "backends/k8s/node_totals.h"
 #include "backends/k8s/pod_loads.h"
 #include "backends/k8s/reflector.h"
+#include "backends/k8s/session_options.h"
 #include "schedd/base/mutex.h"
 
 namespace muster::k8s {
 
 class ObjectBook;
 
-struct SessionOptions {
-  std::string member;       // its name
-  std::string instance_id;  // of this Muster: the value of the label muster.io/instance
-  LabelMap labels;          // declared for the member
-  int connections = 0;      // 0: the client's own number
-  /// After this time the session is ready even if the pods of others are not listed: a member may
-  /// have a hundred thousand of them.
-  std::int64_t others_within_ms = 5000;
-  std::int64_t heartbeat_s = 60;  // MemberCluster::heartbeat_s
-};
-
 /// How often our marks were put back on an object, and when last.
 struct MarkRepairs {
   int times = 0;
   Monotonic last;
-};
-
-/// Why a session must be replaced by another.
-enum class Renewal : std::uint8_t {
-  kOtherMember,  // another incarnation answers, or the same one restored from a backup
-  kCredentials,  // the credentials are refused; the kubeconfig may have changed
 };
 
 class Session : public std::enable_shared_from_this<Session> {
@@ -71,6 +56,8 @@ class Session : public std::enable_shared_from_this<Session> {
   void List(Callback<std::vector<Observation>> done);
   /// No effect once the session is closed.
   void SetHeartbeat(std::int64_t seconds);
+  /// A sentence that follows the facts' own from now on; "": none.
+  void SetRemark(std::string remark);
 
   /// The reason why no call is possible now; nothing if the session is ready.
   std::optional<Error> Down() const;
@@ -106,6 +93,9 @@ class Session : public std::enable_shared_from_this<Session> {
     return priority_classes_ ? &*priority_classes_ : nullptr;
   }
   WallTime Now() const { return environment_.clock.WallNow(); }
+  /// What the member's user turned out not to be permitted; not empty: no new jobs come.
+  const MissingRights& rights() const { return rights_; }
+  void NoteMissing(const Permission& right);
   /// The session's knowledge of configuration objects, created by the first call that needs it;
   /// null again once the session has ended.
   std::shared_ptr<ObjectBook>& objects() { return objects_; }
@@ -140,9 +130,10 @@ class Session : public std::enable_shared_from_this<Session> {
   void End();
   void Tick();
   void TellFacts();
-  bool Healthy() const;
+  bool Answers() const;
   ClusterFacts FactsNow();
   std::string Message() const;
+  std::string Standing() const;
   void RunQuiet();
 
   // session_connect.cc
@@ -213,7 +204,6 @@ class Session : public std::enable_shared_from_this<Session> {
   bool renewing_ = false;      // another cluster answers: no report any more
   bool doubt_ = false;         // a write was not answered
   std::string probe_trouble_;  // of the last probe; "" if it succeeded
-  bool refused_ = false;       // the last probe was answered with 401
   Monotonic last_probe_, last_facts_, last_discovery_, last_full_list_, last_renewal_;
   WallTime last_answer_;
   std::unordered_map<std::string, ObjectVersion> made_;  // by uid
@@ -232,6 +222,8 @@ class Session : public std::enable_shared_from_this<Session> {
   std::map<std::string, std::map<std::uint64_t, std::function<void()>>> wakes_;
   std::uint64_t next_wake_ = 0;
   std::shared_ptr<ObjectBook> objects_;
+  MissingRights rights_;
+  std::string remark_;
   std::deque<QuietWork> quiet_;
   int quiet_running_ = 0;
   bool starting_quiet_ = false;

@@ -136,7 +136,6 @@ void Session::Probe(std::function<void(std::optional<Error>)> then) {
       failed = Unavailable("what answers there is no Kubernetes API server");
     }
     self->probe_trouble_ = failed ? failed->detail : "";
-    self->refused_ = failed && failed->code == Code::kUnauthenticated;
     then(std::move(failed));
   });
 }

@@ -358,6 +358,7 @@ pb::Facts ToWire(const ClusterFacts& facts) {
     for (const std::string& kind : *facts.kinds) out.mutable_kinds()->add_kinds(kind);
   }
   out.set_healthy(facts.healthy);
+  out.set_answers(facts.answers);
   out.set_message(facts.message);
   out.set_observed_at_us(facts.observed_at.us);
   return out;
@@ -388,6 +389,7 @@ ClusterFacts FactsFrom(const pb::Facts& from) {
                                                                  from.kinds().kinds().end());
   }
   out.healthy = from.healthy();
+  out.answers = from.answers();
   out.message = from.message();
   out.observed_at = {from.observed_at_us()};
   return out;

@@ -211,6 +211,9 @@ bool Recovery::Try() {
 void Recovery::Rebuild(StoredWorld loaded, WallTime since) {
   auto [config, objects] = Configuration::Read(loaded.objects, loaded.last_seq);
   owners_.config.Set(std::move(config), std::move(objects));
+  std::set<std::string> members;
+  for (const auto& [name, member] : owners_.config.view()->member_clusters) members.insert(name);
+  owners_.members.Follow(members);
   const core::QuotaTreePtr tree = core::QuotaTree::Build(*owners_.config.view());
   owners_.waiting.Reset(tree);
   owners_.jobs.Reset(tree, loaded.fair_use);

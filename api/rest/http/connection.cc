@@ -452,6 +452,20 @@ void Connection::End() {
   if (FlushLocked()) AfterFlushLocked();
 }
 
+// Without the last chunk, and behind what was written before.
+void Connection::Break() {
+  const MutexLock lock(mutex_);
+  if (state_ != State::kOpen || !streaming_ || answer_complete_) return;
+  BreakLocked();
+}
+
+void Connection::BreakLocked() {
+  answer_complete_ = true;
+  keep_alive_ = false;
+  over_.store(true, std::memory_order_release);
+  if (FlushLocked()) AfterFlushLocked();
+}
+
 // A stream gets its last chunk, so that its client sees a proper end; one whose end tells that
 // everything was sent does not get it, so that its client sees that it was cut off.
 void Connection::Wind() {
@@ -459,10 +473,7 @@ void Connection::Wind() {
   if (state_ == State::kClosed) return;
   if (streaming_ && !answer_complete_) {
     if (chunked_ && !end_tells_) out_ += "0\r\n\r\n";
-    answer_complete_ = true;
-    keep_alive_ = false;
-    over_.store(true, std::memory_order_release);
-    if (FlushLocked()) AfterFlushLocked();
+    BreakLocked();
   } else if (!busy_) {
     CloseLocked();
   }

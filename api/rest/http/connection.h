@@ -77,6 +77,7 @@ class Connection final : public ByteSink,
   bool Write(std::string_view data) override;
   void WhenDrained(std::function<void()> next) override;
   void End() override;
+  void Break() override;
   bool over() const override { return over_.load(std::memory_order_acquire); }
 
   const std::shared_ptr<ConnectionHost>& host() const { return host_; }
@@ -106,6 +107,7 @@ class Connection final : public ByteSink,
       MUSTER_REQUIRES(mutex_);
   void AppendPiece(std::string_view data) MUSTER_REQUIRES(mutex_);
   bool FlushLocked() MUSTER_REQUIRES(mutex_);
+  void BreakLocked() MUSTER_REQUIRES(mutex_);
   // connection_tls.cc.
   bool DecryptLocked(std::string_view bytes, std::string* plain) MUSTER_REQUIRES(mutex_);
   void OnSecuredLocked() MUSTER_REQUIRES(mutex_);

@@ -70,6 +70,8 @@ class StreamSink {
   virtual void WhenDrained(std::function<void()> next) = 0;
   /// Ends the answer in good order.
   virtual void End() = 0;
+  /// Ends it so that the client sees that it is not whole (one of HTTP/1.0 cannot see that).
+  virtual void Break() = 0;
   virtual bool over() const = 0;
 };
 using StreamStart = std::function<void(std::shared_ptr<StreamSink>)>;

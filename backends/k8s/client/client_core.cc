@@ -60,10 +60,10 @@ ClientCore::ClientCore(const ClientEnvironment& environment, MemberAccess access
       circuit_(options_.failures_to_open, options_.probe_min_ms, options_.probe_max_ms) {}
 
 void ClientCore::Begin() {
-  credentials_ =
-      std::make_shared<Credentials>(environment_.clock, gate_, access_, [weak = weak_from_this()] {
-        if (const auto self = weak.lock()) self->Pump();
-      });
+  credentials_ = std::make_shared<Credentials>(environment_.clock, gate_, access_, options_.member,
+                                               [weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->Pump();
+  });
 }
 
 Error ClientCore::Named(Error error) const {

@@ -16,6 +16,8 @@
 
 #include <utility>
 
+#include "schedd/telemetry/log.h"
+
 namespace muster::k8s {
 namespace {
 
@@ -50,10 +52,12 @@ struct Credentials::PluginRun {
 };
 
 Credentials::Credentials(const Clock& clock, std::shared_ptr<StrandGate> gate,
-                         const MemberAccess& access, std::function<void()> changed)
+                         const MemberAccess& access, std::string member,
+                         std::function<void()> changed)
     : clock_(clock),
       gate_(std::move(gate)),
       access_(access),
+      member_(std::move(member)),
       changed_(std::move(changed)),
       ca_{access.ca, "certificate-authority", {}, {}},
       certificate_{access.client_certificate, "client-certificate", {}, {}},
@@ -113,22 +117,33 @@ void Credentials::LookAtFiles(bool force) {
   if (looked_ && !force && now - looked_at_ < kLookMs * kNanosPerMilli) return;
   looked_ = true;
   looked_at_ = now;
-  bool changed = false;
   Status read = muster::Done{};
   for (Source* source : {&ca_, &certificate_, &key_, &token_}) {
-    auto each = ReadSource(source, force, &changed);
+    auto each = ReadSource(source, force);
     if (!each && read) read = each.error();
   }
   // A file that is half written, or gone for a moment, does not end credentials that work.
-  if (read && (changed || !auth_)) read = Rebuild();
+  // What it has changed already counts until the rest is there.
+  if (read && (stale_ || !auth_)) read = Rebuild();
   if (!read && !auth_) error_ = read.error();
+  TellUnused(read);
 }
 
-// Reads one source; sets `changed` if its content is another than before.
-Status Credentials::ReadSource(Source* source, bool force, bool* changed) {
+// While older credentials are used instead, no request fails for it, so the log says it, once.
+void Credentials::TellUnused(const Status& read) {
+  const std::string why = read || !auth_ ? "" : read.error().detail;
+  if (why == unused_) return;
+  unused_ = why;
+  if (why.empty()) return;
+  Log(LogLevel::kWarning, "k8s", "credentials_not_usable",
+      {{"cluster", member_}, {"err", why + ": the ones before are still used"}});
+}
+
+// Reads one source; sets stale_ if its content is another than before.
+Status Credentials::ReadSource(Source* source, bool force) {
   if (source->material.empty()) return muster::Done{};
   if (!source->material.data.empty()) {
-    *changed = *changed || source->content.empty();
+    stale_ = stale_ || source->content.empty();
     source->content = source->material.data;
     return muster::Done{};
   }
@@ -146,7 +161,7 @@ Status Credentials::ReadSource(Source* source, bool force, bool* changed) {
   if (read->content.empty())
     return Unauthenticated(std::string("the file of ") + source->field + " is empty");
   source->stamp = read->stamp;
-  *changed = *changed || source->content != read->content;
+  stale_ = stale_ || source->content != read->content;
   source->content = std::move(read->content);
   return muster::Done{};
 }
@@ -174,6 +189,7 @@ Status Credentials::Rebuild() {
   }
   next.generation = ++generation_;
   auth_ = std::move(next);
+  stale_ = false;
   error_.reset();
   return muster::Done{};
 }

@@ -33,10 +33,10 @@ struct Auth {
 
 class Credentials : public std::enable_shared_from_this<Credentials> {
  public:
-  /// `changed` is called on the strand when Current, having answered null, has become ready or
-  /// failed.
+  /// `member` is for the log. `changed` is called on the strand when Current, having answered null,
+  /// has become ready or failed.
   Credentials(const Clock& clock, std::shared_ptr<StrandGate> gate, const MemberAccess& access,
-              std::function<void()> changed);
+              std::string member, std::function<void()> changed);
   ~Credentials();
 
   /// Null while the plugin runs: wait for `changed`. kUnauthenticated, with a sentence: there are
@@ -61,20 +61,24 @@ class Credentials : public std::enable_shared_from_this<Credentials> {
   struct PluginRun;
 
   void LookAtFiles(bool force);
-  Status ReadSource(Source* source, bool force, bool* changed);
+  Status ReadSource(Source* source, bool force);
   Status Rebuild();
+  void TellUnused(const Status& read);
   void StartPlugin();
   void PluginDone(Result<ExecCredentials> result);
 
   const Clock& clock_;
   const std::shared_ptr<StrandGate> gate_;
   const MemberAccess access_;
+  const std::string member_;
   const std::function<void()> changed_;
   Source ca_, certificate_, key_, token_;
+  bool stale_ = false;  // a source has changed since auth_ was made
   bool looked_ = false;
   Monotonic looked_at_;
   std::optional<Auth> auth_;    // the last that worked
   std::optional<Error> error_;  // why there are none at present
+  std::string unused_;          // why newer files are not used; "" if they are
   std::uint64_t generation_ = 0;
   std::optional<TlsMaterial> tls_made_of_;
   // The plugin.

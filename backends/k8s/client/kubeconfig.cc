@@ -306,12 +306,8 @@ Result<MemberAccess> ParseKubeconfig(std::string_view text, const std::string& d
   Section top("kubeconfig", file);
   MemberAccess out;
   FileRules place{directory, {}, options.inline_only};
-  auto allowed = options.allowed_directories;
-  if (allowed.empty()) allowed.push_back(directory);
-  for (const auto& each : allowed) {
-    if (auto resolved = ResolvedDirectory(each); !resolved.empty())
-      place.allowed.push_back(std::move(resolved));
-  }
+  place.allowed = options.allowed_directories;
+  if (place.allowed.empty()) place.allowed.push_back(directory);
   out.allowed_directories = place.allowed;
 
   const std::string from = options.context.empty() ? "current-context" : "the context option";

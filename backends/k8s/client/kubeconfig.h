@@ -64,7 +64,8 @@ struct MemberAccess {
   ExecPlugin exec;
   // context
   std::string ns;                                // "": none given
-  std::vector<std::string> allowed_directories;  // resolved
+  /// Links in them are resolved at every reading of a file.
+  std::vector<std::string> allowed_directories;
 };
 
 /// Reads the file at `path` (relative to the working directory) and resolves the context. Files

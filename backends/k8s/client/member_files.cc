@@ -1,6 +1,7 @@
 // Reading files that a kubeconfig names. The check of the place is made on the open descriptor
 // (/proc/self/fd), not on the path, so that a link that changes between check and reading gains
-// nothing.
+// nothing. A link of the allowed directory itself may change too (the operator's credentials are
+// rotated): the file must lie below the directory as it is before or after the opening.
 #include "backends/k8s/client/member_files.h"
 
 #include <fcntl.h>
@@ -36,7 +37,18 @@ class Descriptor {
   const int fd_;
 };
 
-// Whether the open file lies below one of the directories.
+// The directories without links; those that do not exist are left out.
+std::vector<std::string> Resolved(const std::vector<std::string>& directories) {
+  std::vector<std::string> out;
+  for (const auto& path : directories) {
+    std::error_code error;
+    const auto real = std::filesystem::canonical(path.empty() ? "." : path, error);
+    if (!error && std::filesystem::is_directory(real, error)) out.push_back(real.string());
+  }
+  return out;
+}
+
+// Whether the open file lies below one of the directories, which have no links.
 bool LiesBelow(int fd, const std::vector<std::string>& directories) {
   std::error_code error;
   const auto real = std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(fd), error);
@@ -52,6 +64,7 @@ bool LiesBelow(int fd, const std::vector<std::string>& directories) {
 
 Result<FileContent> ReadMemberFile(const std::string& path,
                                    const std::vector<std::string>& allowed_directories) {
+  const std::vector<std::string> before = Resolved(allowed_directories);
   // Opened without blocking, so that a named pipe does not hold the thread.
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if (file.get() < 0) {
@@ -59,7 +72,7 @@ Result<FileContent> ReadMemberFile(const std::string& path,
                                ? "does not exist"
                                : std::string("cannot be opened: ") + std::strerror(errno));
   }
-  if (!LiesBelow(file.get(), allowed_directories))
+  if (!LiesBelow(file.get(), before) && !LiesBelow(file.get(), Resolved(allowed_directories)))
     return InvalidArgument("lies outside the allowed directory");
   struct stat info {};
   if (::fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode))
@@ -82,12 +95,6 @@ FileStamp StampOf(const std::string& path) {
   struct stat info {};
   if (::stat(path.c_str(), &info) != 0) return {};
   return StampFrom(info);
-}
-
-std::string ResolvedDirectory(const std::string& path) {
-  std::error_code error;
-  const auto real = std::filesystem::canonical(path.empty() ? "." : path, error);
-  return error || !std::filesystem::is_directory(real, error) ? "" : real.string();
 }
 
 }  // namespace muster::k8s

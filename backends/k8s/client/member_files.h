@@ -1,5 +1,6 @@
-// ReadMemberFile: reads the files that a kubeconfig names, only below the allowed directories
-// (links are resolved at each reading), only regular files, only small ones.
+// ReadMemberFile: reads the files that a kubeconfig names, only below the allowed directories, only
+// regular files, only small ones. The links of both are resolved at each reading, because rotated
+// credentials often come as a link that leads to another directory.
 //
 // Thread-safe. Blocks on the disk. Error sentences hold no path, because they reach users of the
 // API.
@@ -33,8 +34,5 @@ Result<FileContent> ReadMemberFile(const std::string& path,
 
 /// The stamp of the file that `path` leads to now; a default one if there is none.
 FileStamp StampOf(const std::string& path);
-
-/// A directory in the form in which ReadMemberFile compares it; "" if it does not exist.
-std::string ResolvedDirectory(const std::string& path);
 
 }  // namespace muster::k8s

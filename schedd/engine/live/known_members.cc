@@ -25,7 +25,7 @@ void KnownMembers::RefuseSecondName(ClusterFacts* told) {
       continue;
     }
     second_names_.insert(told->cluster);
-    told->healthy = false;
+    told->healthy = told->answers = false;
     told->message = "it is member cluster " + name + " under another name";
     return;
   }
@@ -50,9 +50,29 @@ void KnownMembers::SetLost(const std::string& cluster, const LostMember& member)
   known->second.since_mono = std::min(known->second.since_mono, member.since_mono);
 }
 
+void KnownMembers::Declare(const std::string& cluster) {
+  declared_.insert(cluster);
+  removed_.erase(cluster);
+}
+
+// A name that left the configuration unseen would keep its cluster from every other name. A member
+// that was not removed after all is heard again; it need not report what it has reported before.
+void KnownMembers::Follow(const std::set<std::string>& declared) {
+  for (const std::string& cluster : std::set<std::string>(declared_)) {
+    if (!declared.contains(cluster)) Remove(cluster);
+  }
+  for (const std::string& cluster : declared) {
+    const auto back = removed_.find(cluster);
+    if (back != removed_.end() && !back->second.cluster.empty())
+      facts_[cluster] = std::move(back->second);
+    Declare(cluster);
+  }
+}
+
 // Forgets the incarnation too: the same cluster may be added again under another name.
 void KnownMembers::Remove(const std::string& cluster) {
-  removed_.insert(cluster);
+  declared_.erase(cluster);
+  removed_[cluster] = std::move(facts_[cluster]);
   facts_.erase(cluster);
   lost_.erase(cluster);
   second_names_.erase(cluster);

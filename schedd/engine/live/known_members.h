@@ -52,14 +52,20 @@ class KnownMembers {
   /// cluster may come back under any name.
   void Remove(const std::string& cluster);
   /// The configuration has a member of this name.
-  void Declare(const std::string& cluster) { removed_.erase(cluster); }
+  void Declare(const std::string& cluster);
+  /// A recovery has read which members the configuration has. What Declare and Remove were told may
+  /// not have been committed, and another daemon may have led in between.
+  void Follow(const std::set<std::string>& declared);
   bool IsRemoved(const std::string& cluster) const { return removed_.contains(cluster); }
 
  private:
   const Clock& clock_;
   std::map<std::string, ClusterFacts> facts_;
   std::map<std::string, LostMember> lost_;
-  std::set<std::string> removed_;
+  // The names of the configuration, as far as it is known.
+  std::set<std::string> declared_;
+  // With what was last known of them: a removal that is not committed must lose nothing.
+  std::map<std::string, ClusterFacts> removed_;
   // Members whose cluster is a member under another name already.
   std::set<std::string> second_names_;
 };

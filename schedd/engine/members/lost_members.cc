@@ -1,12 +1,12 @@
 // Members that do not answer, or were created anew (rule D16).
 //
-// The time line of a silent member: its backend reports it as unhealthy (TakeFacts notes the time,
-// and no new job goes there); for EngineOptions::lost_after_ms nothing else is done, because it may
-// answer again; from then on it is lost. Every kCheckEveryNs, Fire goes over the rows of lost
-// members: their jobs leave the candidates for preemption, their attempts become Unknown, and the
-// policy of each attempt's ClusterQueue says whether and when the attempt is written off. An
-// administrator may shorten that by fencing the member. When the member answers, it is listed, and
-// the list says what became of each attempt.
+// The time line of a silent member: its backend reports it as unhealthy and as not answering
+// (TakeFacts notes the time, and no new job goes there); for EngineOptions::lost_after_ms nothing
+// else is done, because it may answer again; from then on it is lost. Every kCheckEveryNs, Fire
+// goes over the rows of lost members: their jobs leave the candidates for preemption, their
+// attempts become Unknown, and the policy of each attempt's ClusterQueue says whether and when the
+// attempt is written off. An administrator may shorten that by fencing the member. When the member
+// answers, it is listed, and the list says what became of each attempt.
 //
 // Since when a member is silent is stored in the rows that are Unknown, so timeouts go on after a
 // restart (Restore).
@@ -36,10 +36,14 @@ bool SameValue(const std::shared_ptr<const T>& a, const std::shared_ptr<const T>
 
 // True if the facts that change seldom are equal: health, labels, amounts, version, kinds.
 bool SameMember(const ClusterFacts& a, const ClusterFacts& b) {
-  return a.cluster == b.cluster && a.healthy == b.healthy && a.labels == b.labels &&
-         a.allocatable == b.allocatable && a.capacity == b.capacity &&
+  return a.cluster == b.cluster && a.healthy == b.healthy && a.answers == b.answers &&
+         a.labels == b.labels && a.allocatable == b.allocatable && a.capacity == b.capacity &&
          a.node_count == b.node_count && a.version == b.version && SameValue(a.kinds, b.kinds);
 }
+
+// Whether the member answers, so that it is not lost. One that is not healthy may answer: it takes
+// no new jobs then, and what runs there is reported.
+bool Heard(const ClusterFacts& told) { return told.healthy || told.answers; }
 
 // True if the facts that change with every pod on the member are equal.
 bool SameRoom(const ClusterFacts& a, const ClusterFacts& b) {
@@ -93,9 +97,9 @@ bool LostMembers::TakeFacts(ClusterFacts told) {
     waiting_.Wake(waiting_.waits_for_room());
     commits_.MarkChanged();
   }
-  const bool back = told.healthy && members_.SetFound(cluster);
+  const bool back = Heard(told) && members_.SetFound(cluster);
   if (back) jobs_.ReturnHolders(cluster);
-  if (!told.healthy && members_.Answers(cluster)) {
+  if (!Heard(told) && members_.Answers(cluster)) {
     Log(LogLevel::kWarning, "engine", "member_unhealthy",
         {{"cluster", cluster}, {"err", told.message}});
     const Monotonic now = context_.clock.Now();
@@ -117,9 +121,9 @@ void LostMembers::Restore() {
     if (row.state != DispatchState::kUnknown) continue;
     ClusterFacts told = members_.FactsOf(key.cluster);
     WallTime since;
-    if ((!told.cluster.empty() && told.healthy) || !ParseRfc3339(row.detail, &since)) continue;
+    if ((!told.cluster.empty() && Heard(told)) || !ParseRfc3339(row.detail, &since)) continue;
     told.cluster = key.cluster;
-    told.healthy = false;
+    told.healthy = told.answers = false;
     if (told.message.empty()) told.message = "has not answered since " + row.detail;
     members_.SetFacts(std::move(told));
     const std::int64_t age_us = std::max<std::int64_t>(0, context_.clock.WallNow().us - since.us);

@@ -70,6 +70,9 @@ std::string AsRole(const std::string& superuser_url, const std::string& role) {
 std::string SuperuserUrl(const EmbeddedPostgres& server) {
   std::string url = server.owner_url();
   url.replace(url.find("//muster_owner@"), 15, "//muster@");
+  // A loaded machine may need longer than the daemon allows.
+  const std::string limit = "connect_timeout=3";
+  url.replace(url.find(limit), limit.size(), "connect_timeout=60");
   const std::string name = server.home() + "/pg_hba.conf";
   std::ifstream in(name);
   std::stringstream text;

@@ -46,6 +46,8 @@ bool FakeMember::Impl::Command(const std::string& command, const json::object& b
     face->SetToken(Text(body, {"token"}));
   } else if (command == "installed" && cluster.store().Plural(name) >= 0) {
     face->SetInstalled(name, Flag(body, {"installed"}));
+  } else if (command == "right") {
+    face->SetRight(Text(body, {"verb"}), name, Text(body, {"namespace"}), Flag(body, {"allowed"}));
   } else if (command == "pod-quota") {
     face->SetPodQuota(Text(body, {"namespace"}), Number(body, {"pods"}, -1));
   } else if (command == "controllers") {

@@ -244,6 +244,12 @@ void FakeMember::SetToken(const std::string& token) {
   impl_->token = token;
 }
 
+void FakeMember::SetRight(const std::string& verb, const std::string& plural, const std::string& ns,
+                          bool allowed) {
+  std::lock_guard lock(impl_->mutex);
+  impl_->rights.Set(verb, plural, ns, allowed);
+}
+
 void FakeMember::SetInstalled(const std::string& plural, bool installed) {
   std::lock_guard lock(impl_->mutex);
   const int resource = impl_->cluster.store().Plural(plural);

@@ -87,6 +87,9 @@ class FakeMember {
   void Save(const std::string& name);
   void Restore(const std::string& name);
   void SetToken(const std::string& token);
+  /// Whether the user may do that: "create" of "jobs.batch" in `ns`, or everywhere if `ns` is "".
+  void SetRight(const std::string& verb, const std::string& plural, const std::string& ns,
+                bool allowed);
   void SetInstalled(const std::string& plural, bool installed);
   void SetPodQuota(const std::string& ns, std::int64_t pods);
   /// If off, objects change only by writes of clients.

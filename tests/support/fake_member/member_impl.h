@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "tests/support/fake_member/fake_member.h"
+#include "tests/support/fake_member/rights.h"
 
 namespace muster::fake {
 
@@ -86,6 +87,7 @@ struct FakeMember::Impl : std::enable_shared_from_this<FakeMember::Impl> {
   Cluster cluster;
   Api api;
   Faults faults;
+  Rights rights;
   std::string token;
   bool paused = false;
   std::deque<std::pair<ConnectionPtr, Request>> waiting;
@@ -95,6 +97,8 @@ struct FakeMember::Impl : std::enable_shared_from_this<FakeMember::Impl> {
   std::set<std::weak_ptr<Connection>, std::owner_less<>> connections;
   int port = 0;
   std::unique_ptr<Tcp::acceptor> acceptor;
+  /// Keeps the port while nothing listens: another program would be taken for this member.
+  std::unique_ptr<Tcp::acceptor> reserved;
   std::unique_ptr<asio::steady_timer> timer;
   std::int64_t armed_ms = -1;
   std::set<std::shared_ptr<asio::steady_timer>> delays;

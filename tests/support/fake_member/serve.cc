@@ -1,17 +1,39 @@
-// How a fake member answers a request: authentication first, then the faults, then the request.
+// How a fake member answers a request: authentication first, then the user's rights, then the
+// faults, then the request.
+#include <sys/socket.h>
+
+#include "schedd/base/check.h"
 #include "tests/support/fake_member/member_impl.h"
 
 namespace muster::fake {
 
+namespace {
+
+// Bound to the port of loopback, which other sockets of this user may share if they ask for it; 0:
+// any free one.
+std::unique_ptr<Tcp::acceptor> Bound(asio::io_context& io, int port) {
+  auto out = std::make_unique<Tcp::acceptor>(io);
+  out->open(Tcp::v4());
+  out->set_option(Tcp::acceptor::reuse_address(true));
+  const int shared = 1;
+  MUSTER_CHECK(
+      ::setsockopt(out->native_handle(), SOL_SOCKET, SO_REUSEPORT, &shared, sizeof shared) == 0);
+  out->bind({asio::ip::address_v4::loopback(), static_cast<std::uint16_t>(port)});
+  return out;
+}
+
+}  // namespace
+
+// `reserved` never listens, so connections go to `acceptor` or are refused.
 void FakeMember::Impl::Listen() {
   std::lock_guard lock(mutex);
   if (acceptor != nullptr) return;
-  acceptor = std::make_unique<Tcp::acceptor>(loop.io);
-  acceptor->open(Tcp::v4());
-  acceptor->set_option(Tcp::acceptor::reuse_address(true));
-  acceptor->bind({asio::ip::address_v4::loopback(), static_cast<std::uint16_t>(port)});
+  if (reserved == nullptr) {
+    reserved = Bound(loop.io, port);
+    port = reserved->local_endpoint().port();
+  }
+  acceptor = Bound(loop.io, port);
   acceptor->listen(1024);
-  port = acceptor->local_endpoint().port();
   asio::post(loop.io, [self = shared_from_this()] { self->Accept(); });
 }
 
@@ -51,6 +73,7 @@ void FakeMember::Impl::Shutdown() {
   std::lock_guard lock(mutex);
   over = true;
   paused = false;
+  reserved.reset();
   asio::post(loop.io, [self = shared_from_this()] {
     std::lock_guard again(self->mutex);
     if (self->timer != nullptr) self->timer->cancel();
@@ -72,6 +95,8 @@ void FakeMember::Impl::Serve(const ConnectionPtr& connection, Request request) {
     const std::string& plural =
         cluster.store().resources()[static_cast<std::size_t>(route.resource)].plural;
     ++cluster.counts().requests[route.verb + " " + plural];
+    if (const auto refused = rights.Refusal(route, cluster.resource({route.resource, "", ""})))
+      return connection->Answer(*refused);
   }
   const Fault* fault = faults.Match(route);
   if (fault == nullptr) return DoAndAnswer(connection, request, route, nullptr);
@@ -128,6 +153,7 @@ void FakeMember::Impl::Obey(const ConnectionPtr& connection, const Request& requ
 }
 
 Answer FakeMember::Impl::Do(const Request& request, const Route& route, const Fault* mutation) {
+  if (Rights::IsReview(request, route)) return rights.Review(request);
   if (mutation != nullptr) cluster.SetMutation(&mutation->patch);
   Answer answer = api.Handle(request, route, Writer::kClient);
   cluster.SetMutation(nullptr);

@@ -54,6 +54,44 @@ TEST_F(FakeFaults, Duplicate_AnswersTheFirstTime) {
   EXPECT_FALSE(There("a"));
 }
 
+TEST_F(FakeFaults, APortStaysTheMembersWhileItIsStopped) {
+  namespace asio = boost::asio;
+  member_.Stop();
+  EXPECT_EQ(client_.Get(kMaps).status, 0) << "nothing listens";
+  asio::io_context io;
+  asio::ip::tcp::acceptor other(io, asio::ip::tcp::v4());
+  boost::system::error_code failed;
+  other.bind({asio::ip::address_v4::loopback(), static_cast<std::uint16_t>(member_.port())},
+             failed);
+  EXPECT_EQ(failed, asio::error::address_in_use);
+  member_.Start();
+  EXPECT_EQ(client_.Get(kMaps).status, 200);
+}
+
+TEST_F(FakeFaults, WhatTheUserMayNotDo_IsRefusedAsAnAuthorizerDoes_AndToldToItsQuestion) {
+  const auto may = [&](const std::string& ns) {
+    const std::string body =
+        R"({"spec":{"resourceAttributes":{"verb":"create","resource":"configmaps","namespace":")" +
+        ns + R"("}}})";
+    const PlainAnswer answer =
+        client_.Post("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", body);
+    EXPECT_EQ(answer.status, 201);
+    return answer.object().at("status").at("allowed").as_bool();
+  };
+  EXPECT_TRUE(may("default"));
+  member_.SetRight("create", "configmaps", "default", false);
+  EXPECT_FALSE(may("default"));
+  EXPECT_TRUE(may("other"));
+  const PlainAnswer refused = client_.Post(kMaps, Map("a"));
+  EXPECT_EQ(refused.status, 403);
+  EXPECT_EQ(refused.object().at("reason"), "Forbidden");
+  EXPECT_EQ(client_.Get(kMaps).status, 200) << "other verbs are not meant";
+  member_.SetRight("create", "configmaps", "default", true);
+  EXPECT_EQ(client_.Post(kMaps, Map("a")).status, 201);
+  member_.SetRight("create", "configmaps", "", false);
+  EXPECT_FALSE(may("default")) << "nowhere";
+}
+
 TEST_F(FakeFaults, Delay_AnswersLater_Late_ArrivesWhenTheClientHasGivenUp) {
   Fault delay = Of(FaultKind::kDelay, "create");
   delay.delay_ms = 30;

@@ -193,6 +193,28 @@ TEST_F(RemovalTest, TheLogOfAnEndedPodOnAMemberThatHangs_IsNoEmptyLog) {
   EXPECT_EQ(backend_->ReadLog(key, {})->data, "done\n");
 }
 
+TEST_F(RemovalTest, ALogThatTheMemberRefusesToItsUser_IsNoRefusalOfTheCaller) {
+  Connect();
+  const DispatchKey key = Key();
+  ASSERT_TRUE(Run(key, {{"bed.test/run", "0s"}, {"bed.test/log", "done\n"}}).ok());
+  sink_.recording.AwaitEnd(key);
+  for (const int status : {401, 403}) {
+    const int fault = member_.Inject({.kind = fake::FaultKind::kAnswer,
+                                      .verb = "log",
+                                      .times = -1,
+                                      .status = status,
+                                      .reason = "Refused",
+                                      .message = "no logs for you"});
+    const auto chunk = backend_->ReadLog(key, {});
+    ASSERT_FALSE(chunk.ok()) << status;
+    EXPECT_EQ(chunk.error().code, Code::kUnavailable) << status;
+    EXPECT_NE(chunk.error().detail.find("member cluster m refuses"), std::string::npos)
+        << chunk.error().detail;
+    EXPECT_NE(chunk.error().detail.find("no logs for you"), std::string::npos);
+    member_.Withdraw(fault);
+  }
+}
+
 TEST_F(RemovalTest, ALogBeforeItsPod_IsNotThereYet) {
   Connect();
   const DispatchKey key = Key();

@@ -172,6 +172,42 @@ TEST_F(SessionTest, WatchesThatExpireOrClose_LoseNothing) {
     EXPECT_EQ(sink_.recording.AwaitEnd(key).phase, RemotePhase::kSucceeded);
 }
 
+TEST_F(SessionTest, AKubeconfigThatNamesAnotherServer_IsRead_WhileTheOldOneIsSilent) {
+  Connect();
+  member_.Stop();
+  sink_.AwaitFacts(Unhealthy);
+  FakeMember moved;
+  WriteKubeconfig(moved.Kubeconfig());
+  sink_.AwaitFacts([&](const ClusterFacts& facts) {
+    return facts.healthy && facts.incarnation == moved.incarnation();
+  });
+}
+
+TEST_F(SessionTest, AKubeconfigThatBecomesUnusable_LeavesTheSession_AndIsSaid_UntilItIsMended) {
+  Connect();
+  const auto says = [](const ClusterFacts& facts) {
+    return facts.message.find("its kubeconfig has changed and cannot be used") != std::string::npos;
+  };
+  const std::string good = member_.Kubeconfig();
+  WriteKubeconfig("kind: Config\n");
+  backend_->ReloadMember("m");
+  const ClusterFacts kept = sink_.AwaitFacts(says);
+  EXPECT_TRUE(kept.healthy);
+  EXPECT_NE(kept.message.find("current-context is missing"), std::string::npos) << kept.message;
+  EXPECT_TRUE(Ensure(JobOf(Key(), true)).ok());
+  // Nobody says when it is mended: it is read again by itself.
+  WriteKubeconfig(good);
+  sink_.AwaitFacts([&](const ClusterFacts& facts) { return facts.healthy && !says(facts); });
+  FakeMember moved;
+  WriteKubeconfig("kind: Config\n");
+  backend_->ReloadMember("m");
+  sink_.AwaitFacts(says);
+  WriteKubeconfig(moved.Kubeconfig());
+  sink_.AwaitFacts([&](const ClusterFacts& facts) {
+    return facts.healthy && facts.incarnation == moved.incarnation() && !says(facts);
+  });
+}
+
 class TokenTest : public BackendWorld {
  protected:
   TokenTest() : BackendWorld(WithToken()) {}

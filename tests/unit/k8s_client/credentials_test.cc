@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <filesystem>
+#include <fstream>
 
 #include "tests/unit/k8s_client/client_world.h"
 
@@ -201,6 +203,66 @@ TEST(Credentials, CertificateFilesThatChangeAreUsedForNewConnections) {
   world.Advance(1100);
   EXPECT_EQ(Answer(*client, Get("/x")).Status(), 200);
   EXPECT_EQ(server.seen().back().client_subject, "second");
+}
+
+TEST(Credentials, FilesThatComeApartAreUsedOnceTheyAreWhole) {
+  ClientWorld world;
+  const Folder folder;
+  const Authority authority("ours");
+  TestServer server(Hello,
+                    TlsOptions{authority.Issue("api", kNames), authority.certificate_pem(), true});
+  const auto be = [&](const std::string& name) {
+    const Identity identity = authority.Issue(name, "");
+    folder.Write("key", identity.key_pem);
+    folder.Write("certificate", identity.certificate_pem);
+  };
+  MemberAccess access = Trusting(server, authority);
+  access.allowed_directories = {folder.path()};
+  access.client_certificate.file = folder.path() + "/certificate";
+  access.client_key.file = folder.path() + "/key";
+  access.token.file = folder.path() + "/token";
+  be("first");
+  folder.Write("token", "same");
+  const auto client = world.Client(access);
+  const auto subject = [&] {
+    world.Advance(1100);
+    EXPECT_EQ(Answer(*client, Get("/x")).Status(), 200);
+    return server.seen().back().client_subject;
+  };
+  EXPECT_EQ(subject(), "first");
+  std::filesystem::remove(folder.path() + "/token");
+  be("second");
+  EXPECT_EQ(subject(), "first") << "one of the files is not there";
+  folder.Write("token", "same");
+  EXPECT_EQ(subject(), "second") << "what had changed before it came back counts";
+}
+
+TEST(Credentials, FilesBehindALinkThatMovesToAnotherDirectoryAreReadThere) {
+  ClientWorld world;
+  const Folder folder;
+  TokenServer guarded("first");
+  // As a projected volume does it: the link is replaced by a rename.
+  const auto rotate = [&](const std::string& token) {
+    const std::string real = folder.path() + "/.." + token;
+    std::filesystem::create_directory(real);
+    std::ofstream(real + "/token") << token;
+    std::ofstream(real + "/config")
+        << "current-context: x\ncontexts: [{name: x, context: {cluster: c, user: u}}]\n"
+        << "clusters: [{name: c, cluster: {server: '" << guarded.server.url() << "'}}]\n"
+        << "users: [{name: u, user: {tokenFile: token}}]\n";
+    std::filesystem::create_symlink(real, folder.path() + "/..new");
+    std::filesystem::rename(folder.path() + "/..new", folder.path() + "/..data");
+  };
+  rotate("first");
+  const auto access = LoadKubeconfig(folder.path() + "/..data/config", {});
+  ASSERT_TRUE(access) << access.error().detail;
+  const auto client = world.Client(*access);
+  EXPECT_EQ(Answer(*client, Get("/x")).Status(), 200);
+  rotate("second");
+  guarded.Want("second");
+  world.Advance(1100);
+  EXPECT_EQ(Answer(*client, Get("/x")).Status(), 200);
+  EXPECT_EQ(guarded.server.count(), 2u) << "no 401 on the way";
 }
 
 TEST(Credentials, ATokenFileIsReadAnewWhenItChanges) {

@@ -136,10 +136,18 @@ TEST(ExecPlugin, WhatGoesWrongIsOneSentenceWithoutWhatItPrinted) {
 TEST(ExecPlugin, ItsChildrenDieWithIt) {
   const Folder folder;
   const std::string pid_file = folder.path() + "/pid";
+  const RunningClock clock;
+  ExecStop stop;
+  // Once the child is there, and not by a time limit: a slow machine needs longer to start it.
+  std::thread stopper([&] {
+    EXPECT_TRUE(Eventually([&] { return std::filesystem::exists(pid_file); }));
+    stop.Stop();
+  });
   // The child keeps the output open, so the plugin has not answered though it has ended.
-  const auto got = RunPlugin(
+  const auto got = RunExecPlugin(
       Shell("sleep 1000 & echo $! > " + pid_file + ".new; mv " + pid_file + ".new " + pid_file),
-      3000);
+      "{}", clock, stop);
+  stopper.join();
   EXPECT_FALSE(got);
   std::ifstream file(pid_file);
   pid_t child = 0;

@@ -39,11 +39,11 @@ auto Fields(const Observation& of) {
 }
 auto Fields(const ClusterFacts& of) {
   const auto& [cluster, incarnation, labels, allocatable, capacity, others, nodes, version,
-               machines, kinds, healthy, message, at] = of;
+               machines, kinds, healthy, answers, message, at] = of;
   return std::tuple(cluster, incarnation, labels, allocatable, capacity, others, nodes, version,
                     machines ? *machines : MachineGroups{},
                     kinds ? *kinds : std::vector<std::string>{}, machines == nullptr,
-                    kinds == nullptr, healthy, message, at);
+                    kinds == nullptr, healthy, answers, message, at);
 }
 auto Fields(const PodStatus& of) {
   const auto& [name, pod_set, phase, message, node, index, code, signal, start, end] = of;
@@ -160,8 +160,9 @@ TEST(LauncherCodec, ReportsAndAnswersComeThrough) {
   seen.steps[1].name = kBytes;
   EXPECT_EQ(Fields(*ObservationFrom(ToWire(seen))), Fields(seen));
 
-  ClusterFacts facts{"east", "i",     {{"zone", "a"}}, {{"cpu", 1}}, {{"cpu", 2}}, {{"cpu", 3}}, 4,
-                     "v1",   nullptr, nullptr,         false,        kBytes,       {5}};
+  ClusterFacts facts{"east", "i",  {{"zone", "a"}}, {{"cpu", 1}}, {{"cpu", 2}}, {{"cpu", 3}},
+                     4,      "v1", nullptr,         nullptr,      false,        true,
+                     kBytes, {5}};
   EXPECT_EQ(Fields(FactsFrom(ToWire(facts))), Fields(facts));
   facts.machines = std::make_shared<const MachineGroups>(
       MachineGroups{{{{"a", "b"}}, {{"k", "v", "NoSchedule"}}, {{"cpu", 6}}, 7}, {}});

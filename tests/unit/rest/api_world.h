@@ -26,6 +26,12 @@ class LogBackend final : public Backend {
     log_ += text;
     ended_ = last;
   }
+  /// From now on reads from `offset` on, or later, fail.
+  void FailFrom(std::int64_t offset, Error error) {
+    const std::lock_guard lock(mutex_);
+    fails_from_ = offset;
+    failure_ = std::move(error);
+  }
   std::vector<std::string> Clusters() const override { return {"east"}; }
   void Ensure(const DispatchOrder&, Callback<RemoteRef> done) override { done(RemoteRef{}); }
   void Remove(const DispatchKey&, const RemovePolicy&, Callback<RemovalResult> done) override {
@@ -44,6 +50,7 @@ class LogBackend final : public Backend {
     log_reads.Pass();
     const std::lock_guard lock(mutex_);
     if (query.container == "absent") return NotFound("there is no container \"absent\"");
+    if (failure_ && query.offset >= fails_from_) return *failure_;
     const auto size = static_cast<std::int64_t>(log_.size());
     const std::int64_t begin =
         std::clamp<std::int64_t>(query.offset < 0 ? size + query.offset : query.offset, 0, size);
@@ -60,6 +67,8 @@ class LogBackend final : public Backend {
   std::mutex mutex_;
   std::string log_;
   bool ended_ = false;
+  std::int64_t fails_from_ = 0;
+  std::optional<Error> failure_;
 };
 
 class ApiWorld {

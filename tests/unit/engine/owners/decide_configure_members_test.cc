@@ -226,6 +226,40 @@ TEST_F(UpperOwners, AttemptsOfAMemberThatDoesNotAnswerAreUnknownAfterItsGrace) {
   EXPECT_EQ(world.orders.lines.back(), "list east");
 }
 
+TEST_F(UpperOwners, AMemberThatAnswersButIsNotHealthy_GetsNoNewJobs_AndItsOwnAreNotLost) {
+  const JobPtr job = Running();
+  ClusterFacts facts;
+  facts.cluster = "east";
+  facts.healthy = false;
+  facts.answers = true;
+  owners.lost_members.Handle(FactsCommand{facts});
+  world.Commit();
+  EXPECT_TRUE(owners.members.Answers("east"));
+  const JobPtr next = world.Submit({.name = "next"});
+  world.Cycle();
+  EXPECT_EQ(world.Now(next)->state, JobState::kPending);
+  world.clock.Advance(100 * world.context.options.lost_after_ms);
+  owners.lost_members.Fire();
+  world.Commit();
+  EXPECT_EQ(owners.rows.Find(CurrentKey(*job))->state, DispatchState::kRunning);
+  Tell(true);
+  world.Cycle();
+  EXPECT_NE(world.Now(next)->state, JobState::kPending);
+}
+
+TEST_F(UpperOwners, AMemberThatWasSilentIsFoundByAnyAnswer) {
+  Running();
+  Tell(false);
+  EXPECT_FALSE(owners.members.Answers("east"));
+  ClusterFacts facts;
+  facts.cluster = "east";
+  facts.healthy = false;
+  facts.answers = true;
+  owners.lost_members.Handle(FactsCommand{facts});
+  world.Commit();
+  EXPECT_TRUE(owners.members.Answers("east"));
+}
+
 TEST_F(UpperOwners, AMemberThatAnswersIsNotFenced) {
   const JobPtr job = Running();
   const Result<std::size_t> given_up = Fence(false);

@@ -48,6 +48,33 @@ TEST(KnownMembersOwner, ARemovedMemberIsForgottenUntilItIsDeclaredAgain) {
   EXPECT_TRUE(members.facts().empty());
   members.Declare("east");
   EXPECT_FALSE(members.IsRemoved("east"));
+  EXPECT_TRUE(members.facts().empty());
+}
+
+TEST(KnownMembersOwner, AMemberWhoseRemovalWasNotCommittedIsHeardAgainAndKnownAsBefore) {
+  FakeClock clock;
+  KnownMembers members(clock);
+  members.Declare("east");
+  members.SetFacts(FactsOf("east", "uid-1"));
+  members.Remove("east");
+  members.Follow({"east"});
+  EXPECT_FALSE(members.IsRemoved("east"));
+  ASSERT_TRUE(members.facts().contains("east"));
+  EXPECT_EQ(members.FactsOf("east").incarnation, "uid-1");
+}
+
+TEST(KnownMembersOwner, ANameThatTheConfigurationOfARecoveryLacksKeepsNoCluster) {
+  FakeClock clock;
+  KnownMembers members(clock);
+  members.Follow({"east"});
+  members.SetFacts(FactsOf("east", "uid-1"));
+  members.SetFacts(FactsOf("flagged", "uid-3"));
+  members.Follow({"west"});
+  ClusterFacts told = FactsOf("west", "uid-1");
+  members.RefuseSecondName(&told);
+  EXPECT_TRUE(told.healthy) << told.message;
+  EXPECT_TRUE(members.IsRemoved("east"));
+  EXPECT_TRUE(members.facts().contains("flagged")) << "it reports before it is declared";
 }
 
 class LiveOwners : public ::testing::Test {
