@@ -252,7 +252,7 @@ inline Result<std::vector<Observation>> List(Backend& backend, const std::string
 /// byte is written. False if it has not after 20 s.
 inline bool AwaitLog(Backend& backend, const DispatchKey& key, const std::string& text,
                      const LogQuery& query = {}) {
-  const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  const auto give_up = std::chrono::steady_clock::now() + kPatience;
   while (std::chrono::steady_clock::now() < give_up) {
     const Result<LogChunk> log = backend.ReadLog(key, query);
     if (log.ok() && log->data.starts_with(text)) return true;

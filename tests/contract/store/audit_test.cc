@@ -299,7 +299,7 @@ TEST(AuditedGroups, AGroupIsAsLargeAsItsJobs) {
   options.metrics = &metrics;
   const auto store = OpenPgStore(options);
   ASSERT_TRUE(store.ok());
-  const auto lease = (*store)->Lead("test", std::chrono::milliseconds(1000));
+  const auto lease = LeadPatiently(**store);
   ASSERT_TRUE(lease.ok());
   std::vector<NewJob> jobs;
   for (int id = 1; id <= 3; ++id) jobs.push_back(MakeNew(DraftJob(id)));

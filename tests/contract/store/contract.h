@@ -42,7 +42,7 @@ class StoreContract : public ::testing::TestWithParam<const char*> {
   }
   /// Leads anew; writes under the epoch before are refused from here on.
   void NewLead() {
-    auto lease = store_->Lead("test", std::chrono::milliseconds(1000));
+    const auto lease = LeadPatiently(*store_);
     ASSERT_TRUE(lease.ok()) << lease.error().detail;
     epoch_ = lease->epoch;
   }

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <chrono>
 #include <future>
 #include <stdexcept>
 
@@ -21,6 +22,24 @@ void AwaitRows(const std::string& url, const std::string& count, const std::stri
     usleep(10'000);
   }
   throw std::runtime_error("never came: " + count);
+}
+
+// True if a commit waits for a standby. Sessions show a setting before it holds for commits.
+bool CommitWaits(const std::string& url) {
+  const std::string probe =
+      " pg_stat_activity where application_name = 'probe' and wait_event = 'SyncRep' and "
+      "datname = current_database()";
+  auto committed = std::async(std::launch::async, [&url] {
+    RunSql(url,
+           "set application_name = 'probe'; select pg_logical_emit_message(true, 'probe', '')");
+  });
+  bool waits = false;
+  while (committed.wait_for(std::chrono::milliseconds(10)) != std::future_status::ready) {
+    waits = waits || RunSql(url, "select count(*) from" + probe) == "1";
+    if (waits) RunSql(url, "select bool_and(pg_cancel_backend(pid)) from" + probe);
+  }
+  committed.get();
+  return waits;
 }
 
 }  // namespace
@@ -57,6 +76,9 @@ AbsentStandby::AbsentStandby(std::string url) : url_(std::move(url)) {
   RunSql(url_, "alter system set synchronous_standby_names = 'nobody'");
   RunSql(url_, "select pg_reload_conf()");
   AwaitRows(url_, "show synchronous_standby_names", "nobody");
+  for (int i = 0; !CommitWaits(url_); ++i) {
+    if (i == 6000) throw std::runtime_error("commits do not wait for a standby");
+  }
 }
 AbsentStandby::~AbsentStandby() { Return(); }
 void AbsentStandby::Return() {

@@ -29,7 +29,7 @@ class LockedTable {
 };
 
 /// While it lives, every commit with synchronous_commit = on waits for a synchronous standby that
-/// does not exist. It affects the whole server.
+/// does not exist. It affects the whole server. Made when a commit does wait; throws otherwise.
 class AbsentStandby {
  public:
   explicit AbsentStandby(std::string url);

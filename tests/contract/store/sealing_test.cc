@@ -33,7 +33,7 @@ class Sealing : public ::testing::Test {
     auto store = std::move(opened).value();
     if (!keys.empty())
       store = seal::MakeSealingStore(std::move(store), seal::Sealer(std::move(keys)));
-    const auto lease = store->Lead("test", std::chrono::milliseconds(1000));
+    const auto lease = LeadPatiently(*store);
     MUSTER_CHECK(lease.ok());
     epoch_ = lease->epoch;
     return store;

@@ -1,9 +1,11 @@
 // Values and waits for tests of stores.
 #pragma once
 
+#include <chrono>
 #include <future>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -42,6 +44,17 @@ inline NewJob MakeKeyed(JobPtr record, const std::string& key, std::uint64_t fin
   NewJob job = MakeNew(std::move(record));
   job.idempotency = IdempotencyKey{"ada/default", key, fingerprint};
   return job;
+}
+
+/// Leads. A connection may not come about in time on a loaded machine, so it is asked for again.
+inline Result<Lease> LeadPatiently(Store& store) {
+  const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  for (;;) {
+    Result<Lease> lease = store.Lead("test", std::chrono::milliseconds(1000));
+    if (lease.ok() || lease.error().code != Code::kUnavailable) return lease;
+    if (std::chrono::steady_clock::now() > give_up) return lease;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
 }
 
 using Answers = std::vector<Result<AcceptedJob>>;

@@ -8,7 +8,8 @@ PATH = "/v1/namespaces/default/jobs"
 
 
 class Clients:
-    """`peers`: the daemons. `acknowledged`: name -> (job number, time of the answer); `refused`: status -> answers other than that."""
+    """`peers`: the daemons. `acknowledged`: name -> (job number, time of the answer, time of the request that it answers); `refused`: status ->
+    answers other than that."""
 
     def __init__(self, peers, count, prefix, pause=0.05):
         self.peers, self.prefix, self.pause = peers, prefix, pause
@@ -36,10 +37,11 @@ class Clients:
         for i in range(1_000_000):
             name = f"{self.prefix}-{number}-{i}"
             while not self.ends.is_set():
+                asked = time.monotonic()
                 status, text = self._ask(self.peers[at % len(self.peers)], name)
                 if status in (200, 201):
                     with self.lock:
-                        self.acknowledged[name] = (json.loads(text)["id"], time.monotonic())
+                        self.acknowledged[name] = (json.loads(text)["id"], time.monotonic(), asked)
                     break
                 with self.lock:
                     self.refused[status] = self.refused.get(status, 0) + 1
@@ -59,12 +61,12 @@ class Clients:
     def first_after(self, moment):
         """When the first submission after that moment was acknowledged; None if none was."""
         with self.lock:
-            return min((at for _, at in self.acknowledged.values() if at > moment), default=None)
+            return min((at for _, at, _ in self.acknowledged.values() if at > moment), default=None)
 
     def silence_after(self, moment):
         """The longest time without an acknowledgement since that moment."""
         with self.lock:
-            times = sorted(at for _, at in self.acknowledged.values() if at > moment)
+            times = sorted(at for _, at, _ in self.acknowledged.values() if at > moment)
         return max(later - earlier for earlier, later in zip([moment, *times], times))
 
     def close(self):
@@ -75,7 +77,7 @@ class Clients:
     def verdict(self, server):
         """(acknowledged jobs that the database does not have, jobs that it has twice)"""
         with self.lock:
-            told = {name: number for name, (number, _) in self.acknowledged.items()}
+            told = {name: number for name, (number, _, _) in self.acknowledged.items()}
         there = {}
         for name, number in server.sql(f"select display_name, id from jobs where display_name like '{self.prefix}-%'"):
             there.setdefault(name, []).append(int(number))

@@ -73,8 +73,9 @@ stringData: {{key: {HIDDEN}}}
             glob.glob(f"{cls.dir}/members/east/*/pods/*/volumes/e/up")[0])))
         with open(f"{cls.bobs_pod}/status.json", encoding="utf-8") as file:
             cls.supervisor = json.load(file)["pid"]
-        found = subprocess.run(["pgrep", "-u", str(BOB), "-x", "sleep"], capture_output=True, text=True, check=True)
-        cls.bobs_process = int(found.stdout.split()[0])
+        found = cls.server.wait(lambda: subprocess.run(["pgrep", "-u", str(BOB), "-x", "sleep"], capture_output=True, text=True, check=False).stdout,
+                                what="Bob's job sleeps")
+        cls.bobs_process = int(found.split()[0])
 
     @classmethod
     def tearDownClass(cls):

@@ -109,7 +109,7 @@ class Allocations(unittest.TestCase):
         allocation = self.client("salloc", "-c8", "true")
         self.assertIn("salloc: Pending job allocation", allocation.stderr.readline())
         allocation.send_signal(signal.SIGTERM)
-        told = allocation.communicate(timeout=30)[1]
+        told = allocation.communicate(timeout=60)[1]
         self.assertEqual(allocation.returncode, 1)
         self.assertIn("has been revoked", told)
         for one in full:
@@ -129,7 +129,7 @@ class Allocations(unittest.TestCase):
             process.kill()
             process.wait()
             since = time.monotonic()
-            self.site.wait(lambda: self.cell(job) != "RUNNING", 20, f"{words[0]} is gone")  # pylint: disable=cell-var-from-loop
+            self.site.wait(lambda: self.cell(job) != "RUNNING", 60, f"{words[0]} is gone")  # pylint: disable=cell-var-from-loop
             print(f"{words[0]} was killed: its job ended {time.monotonic() - since:.1f} s later as {self.cell(job)}")
             for stream in (process.stdout, process.stderr):
                 stream.close()
@@ -139,7 +139,7 @@ class Allocations(unittest.TestCase):
         job = self.told_job(process)
         self.until(job, "RUNNING")
         self.run_("scancel", job)
-        told = process.communicate(timeout=40)[1]
+        told = process.communicate(timeout=60)[1]
         self.assertEqual(process.returncode, 128 + signal.SIGHUP)
         self.assertIn(f"salloc: Job allocation {job} has been revoked.\n", told)
         self.until(job, "CANCELLED")
@@ -147,7 +147,7 @@ class Allocations(unittest.TestCase):
         job = str(self.site.wait(lambda: [one for one in self.site.jobs("&name=ended-srun") if one["state"] == "Running"], what="srun runs")[0]["id"])
         self.site.wait(lambda: len(self.rows(job, "JobID")) > 1, what="its step is there")
         self.run_("scancel", job)
-        self.assertNotEqual(process.communicate(timeout=40) and process.returncode, 0)
+        self.assertNotEqual(process.communicate(timeout=60) and process.returncode, 0)
         self.until(job, "CANCELLED")
 
     def test_what_a_time_limit_ends_is_told_of(self):
@@ -191,10 +191,14 @@ echo second $?""")
         self.until_told(job, "tick")
         self.run_("scontrol", "suspend", job)
         self.until(job, "SUSPENDED")
-        time.sleep(0.3)
+
+        def stands_still():
+            before = self.output(job)
+            time.sleep(1)
+            return self.output(job) == before
+        self.site.wait(stands_still, what="it stands still")
+        self.assertTrue(stands_still())
         stands = self.output(job)
-        time.sleep(1)
-        self.assertEqual(self.output(job), stands)
         self.run_("scontrol", "resume", job)
         self.until(job, "RUNNING")
         self.site.wait(lambda: len(self.output(job)) > len(stands), what="it goes on")

@@ -8,6 +8,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -19,6 +20,9 @@ import slurm_site
 
 VOLATILE = {"id", "name", "uid", "createTime", "startTime", "endTime", "submitTime", "environment", "submitLine", "nodeList", "attempts", "events", "message", "reason",
             "state", "use", "priority", "explain", "cluster", "object", "exitCode"}
+
+QUEUED = "queued and waiting for resources"
+WAITING = "until it waits"  # before the words of a command whose job waits for something
 
 
 def marks(job):
@@ -49,12 +53,32 @@ class Coverage(unittest.TestCase):
     @classmethod
     def call(cls, words, variables=None):
         environment = dict(cls.muster.environment(), **(variables or {}))
+        if words[0] == WAITING:
+            return cls.call_until_it_waits(words[1:], environment)
         try:
-            done = subprocess.run(words, cwd=cls.work, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30,
+            done = subprocess.run(words, cwd=cls.work, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60,
                                   errors="replace")
             return done.returncode, done.stdout, done.stderr
         except subprocess.TimeoutExpired as late:
             return None, (late.stdout or b"").decode(), (late.stderr or b"").decode()
+
+    @classmethod
+    def call_until_it_waits(cls, words, environment):
+        """The command is interrupted as soon as it says that its job waits."""
+        with tempfile.TemporaryFile() as told, \
+                subprocess.Popen(words, cwd=cls.work, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=told, text=True) as process:
+            def said():  # without a seek, which would move where the command writes
+                return os.pread(told.fileno(), 1 << 20, 0).decode(errors="replace")
+            deadline = time.monotonic() + 60
+            while process.poll() is None and QUEUED not in said() and time.monotonic() < deadline:
+                time.sleep(0.05)
+            process.send_signal(signal.SIGINT)
+            try:
+                out = process.communicate(timeout=60)[0]
+            except subprocess.TimeoutExpired:
+                process.kill()
+                out = process.communicate()[0]
+            return process.returncode, out, said()
 
     def record(self, out):
         """The marks of the job whose id the command told, None without one."""
@@ -77,7 +101,7 @@ class Coverage(unittest.TestCase):
             last = ["prog.conf"]
         if name in plausible.WAITS:
             given = [] if name.startswith("SLURM_") else given
-            return ["timeout", "-s", "INT", "3", command, *beside, *given, *last]
+            return [WAITING, command, *beside, *given, *last]
         return [command, *beside, *given, *last]
 
     @staticmethod
@@ -116,7 +140,7 @@ class Coverage(unittest.TestCase):
             before = self.baseline(command, name) if name in plausible.BESIDE else plain
             changed = code == 0 and (name in quiet or self.record(out) != before)
             if command != "sbatch" and name in plausible.WAITS:
-                changed = "queued and waiting for resources" in err
+                changed = QUEUED in err
             return name, self.verdict(option[:2], code, err, changed), f"{code} {out} {err}"
 
         def variable_case(name):
@@ -132,7 +156,7 @@ class Coverage(unittest.TestCase):
             unmarked = name in plausible.NO_MARK_VARIABLES or long in plausible.NO_MARK
             changed = code == 0 and (unmarked or self.record(out) != before)
             if name in plausible.WAITS:
-                changed = "queued and waiting for resources" in err
+                changed = QUEUED in err
             return name, self.verdict((name, long), code, err, changed), f"{value!r}: {code} {out} {err}"
 
         # A job that wants a node for itself goes first, while nobody else is there: jobs of the other commands' cases are ended before.

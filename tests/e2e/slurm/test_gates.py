@@ -40,18 +40,39 @@ class Gates(unittest.TestCase):
         self.assertEqual(status, expect, answer)
         return answer
 
+    def pid_file(self, name):
+        return os.path.join(self.server.dir, f"{name}.pid")
+
+    @staticmethod
+    def read(path):
+        try:
+            with open(path, encoding="utf-8") as file:
+                return file.read()
+        except FileNotFoundError:
+            return ""
+
+    def wait_until_gone(self, pid):
+        until = time.monotonic() + 60
+        while os.path.exists(f"/proc/{pid}"):
+            self.assertLess(time.monotonic(), until, f"process {pid} has not ended")
+            time.sleep(0.05)
+
     def reason(self, job):
         return self.server.job(job)["reason"]
 
     def test_dependents_follow_their_parents_over_a_death_of_the_daemon(self):
-        parent = self.submit("sleep 2", name="parent")
-        failing = self.submit("sleep 2; exit 3", name="failing")
+        parent, failing = (self.submit(f"echo $$ > {self.pid_file(name)}; {self.server.gate(name)}; exit {status}", name=name)
+                           for name, status in (("parent", 0), ("failing", 3)))
         good = self.submit(name="good", dependency=f"afterok:{parent}")
         lost = self.submit(name="lost", dependency=f"afterok:{failing}")
         other = self.submit(name="other", dependency=f"afternotok:{failing}")
         self.assertEqual(self.server.job(good)["batch"]["dependency"], f"afterok:{parent}(unfulfilled)")
+        for name in ("parent", "failing"):
+            self.server.wait(lambda name=name: self.read(self.pid_file(name)).endswith("\n"), what=f"{name} runs")
         self.server.kill()
-        time.sleep(3)  # the parents end while no daemon looks
+        for name in ("parent", "failing"):  # they end while no daemon looks
+            self.server.open_gate(name)
+            self.wait_until_gone(self.read(self.pid_file(name)).strip())
         self.server.start()
         self.server.wait_state(good, "Succeeded")
         self.server.wait_state(other, "Succeeded")
@@ -79,10 +100,19 @@ class Gates(unittest.TestCase):
         self.assertTrue(self.server.job(again)["batch"]["specialExit"])
 
     def test_begin_and_deadline(self):
-        later = self.submit(begin=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 3)))
+        def after(seconds):
+            return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + seconds))
+        later = self.submit(begin=after(3600))
         self.assertEqual(self.reason(later), "BeginTime")
+        soon = after(3)
+        self.verb(later, "update", {"begin": soon})
         self.server.wait_state(later, "Succeeded")
-        missed = self.submit("sleep 60", deadline=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 3)))
+        self.assertGreaterEqual(self.server.job(later)["startTime"][:19], soon[:19])
+        late = after(3600)
+        missed = self.submit("sleep 600", deadline=late)
+        self.server.wait_state(missed, "Running")
+        self.assertEqual(self.server.job(missed)["batch"]["deadline"][:19], late[:19])
+        self.verb(missed, "update", {"deadline": after(3)})
         self.server.wait_state(missed, "Cancelled")
         self.assertEqual(self.reason(missed), "DeadlineMissed")
 
@@ -109,9 +139,8 @@ class Gates(unittest.TestCase):
         job = self.submit(name="told", mailType="END", mailUser="alice@example.org")
         self.server.wait_state(job, "Succeeded")
         path = os.path.join(self.server.dir, "mails")
-        self.server.wait(lambda: os.path.exists(path), what="a mail")
-        with open(path) as mails:
-            self.assertRegex(mails.read(), rf"^Slurm Job_id={job} Name=told Ended, Run time 00:00:\d\d, COMPLETED, ExitCode 0\|alice@example.org$")
+        self.server.wait(lambda: self.read(path).endswith("\n"), what="a mail")
+        self.assertRegex(self.read(path), rf"^Slurm Job_id={job} Name=told Ended, Run time \d\d:\d\d:\d\d, COMPLETED, ExitCode 0\|alice@example.org$")
 
 
 if __name__ == "__main__":

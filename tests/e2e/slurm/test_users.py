@@ -249,30 +249,41 @@ class Runs(Users):
 
     def environment_of(self, job):
         """As root reads it of the script's process, which is the first user's: daemons of other tests have jobs of that number too."""
-        for entry in filter(str.isdigit, os.listdir("/proc")):
-            try:
-                if os.stat(f"/proc/{entry}").st_uid != self.one.uid:
+        def search():
+            for entry in filter(str.isdigit, os.listdir("/proc")):
+                try:
+                    if os.stat(f"/proc/{entry}").st_uid != self.one.uid:
+                        continue
+                    with open(f"/proc/{entry}/environ", encoding="utf-8", errors="replace") as file:
+                        found = dict(one.split("=", 1) for one in file.read().split("\0") if "=" in one)
+                except OSError:
                     continue
-                with open(f"/proc/{entry}/environ", encoding="utf-8", errors="replace") as file:
-                    found = dict(one.split("=", 1) for one in file.read().split("\0") if "=" in one)
-            except OSError:
-                continue
-            if found.get("SLURM_JOB_ID") == job and "MUSTER_STEPS_DIR" in found:
-                return found
-        raise AssertionError(f"no process of job {job}")
+                if found.get("SLURM_JOB_ID") == job and "MUSTER_STEPS_DIR" in found:
+                    return found
+            return None
+        return self.site.wait(search, what=f"a process of job {job}")
 
     def test_a_signal_of_the_other_user(self):
-        job = self.submit(self.one, "trap 'echo struck' USR1 TERM; while :; do sleep 0.2; done", "-J", "struck")
-        self.until(job, "RUNNING")
+        job = self.submit(self.one, "trap 'echo struck' USR1; trap 'echo own' USR2; echo ready; while :; do sleep 0.2; done", "-J", "struck")
+
+        def told():
+            try:
+                with open(f"{self.one.home}/{job}.out", encoding="utf-8") as file:
+                    return file.read()
+            except FileNotFoundError:
+                return ""
+        self.site.wait(lambda: told() == "ready\n", what="its traps are set")
         environment = self.environment_of(job)
         self.assertEqual(environment["SLURM_JOB_UID"], str(self.one.uid))
         pids = [entry for entry in filter(str.isdigit, os.listdir("/proc")) if self.belongs(entry, job)]
         self.assertTrue(pids)
         for pid in pids:
             self.refused(self.two.run(self.site, "sh", "-c", f"kill -s USR1 {pid}"), "not permitted")
-        time.sleep(0.5)
-        with open(f"{self.one.home}/{job}.out", encoding="utf-8") as file:
-            self.assertEqual(file.read(), "")
+        # A signal of its own user, which comes behind the other's, is the only one that it has got.
+        for pid in pids:
+            self.one.run(self.site, "sh", "-c", f"kill -s USR2 {pid}")
+        self.site.wait(lambda: "own" in told(), what="its own user's signal")
+        self.assertNotIn("struck", told())
         self.site.run("scancel", job)
 
     def belongs(self, pid, job):

@@ -19,6 +19,13 @@ def lives(pid):
         return False
 
 
+def wait_until_gone(pids, seconds=60):
+    until = time.monotonic() + seconds
+    while left := [pid for pid in pids if lives(pid)]:
+        assert time.monotonic() < until, f"still there: {left}"
+        time.sleep(0.02)
+
+
 class FakeJob:
     """`nodes` nodes of `cpus` CPUs. The agents of the nodes behind the first run as in a pod; that of the first one is started by srun."""
 
@@ -80,7 +87,7 @@ class FakeJob:
                 out[record["step"]] = record
         return out
 
-    def wait_for_record(self, step, state, seconds=10):
+    def wait_for_record(self, step, state, seconds=60):
         until = time.monotonic() + seconds
         while time.monotonic() < until:
             try:

@@ -8,13 +8,21 @@ import subprocess
 import time
 import unittest
 
-from fake_job import FakeJob, lives
+from fake_job import FakeJob, lives, wait_until_gone
 
 
 class OneNode(unittest.TestCase):
     def setUp(self):
         self.job = FakeJob(tasks=4)
         self.addCleanup(self.job.close)
+
+    def until_told(self, name):
+        """The words of a task that runs until tell(name)."""
+        return "sh", "-c", f"until [ -e {self.job.directory}/{name}.told ]; do sleep 0.05; done"
+
+    def tell(self, name):
+        with open(f"{self.job.directory}/{name}.told", "w", encoding="utf-8"):
+            pass
 
     def test_tasks_know_who_they_are(self):
         status, out, err = self.job.run("-l", "sh", "-c", "echo $SLURM_PROCID $SLURM_LOCALID $SLURM_NODEID $SLURM_NTASKS $SLURM_GTIDS $SLURM_STEP_ID")
@@ -96,26 +104,28 @@ class OneNode(unittest.TestCase):
         self.assertEqual(len(self.job.records()), 1000)
 
     def test_steps_wait_for_one_another(self):
-        first = self.job.start("-n1", "sleep", "1")
+        first = self.job.start("-n1", *self.until_told("first"))
         self.job.wait_for_record(0, "RUNNING")
-        status, _, err = self.job.run("-n1", "true")
-        self.assertEqual(status, 0)
-        self.assertEqual(err, "srun: Job 7 step creation temporarily disabled, retrying (Requested nodes are busy)\n"
-                              "srun: Step created for StepId=7.1\n")
-        first.communicate()
+        second = self.job.start("-n1", "true")
+        self.assertEqual(second.stderr.readline(), "srun: Job 7 step creation temporarily disabled, retrying (Requested nodes are busy)\n")
+        self.tell("first")
+        self.assertEqual(second.communicate(timeout=60)[1], "srun: Step created for StepId=7.1\n")
+        self.assertEqual(second.returncode, 0)
+        first.communicate(timeout=60)
         self.assertGreaterEqual(self.job.records()[1]["startUs"], self.job.records()[0]["endUs"])
         # With --exact they share, with --overlap they do not count.
-        exact = [self.job.start("--exact", "-n1", "-c2", "sleep", "1") for _ in range(2)]
+        exact = [self.job.start("--exact", "-n1", "-c2", *self.until_told("exact")) for _ in range(2)]
         self.job.wait_for_record(2, "RUNNING")
         self.job.wait_for_record(3, "RUNNING")
         self.assertEqual(self.job.run("--overlap", "-n1", "true"), (0, "", ""))
+        self.tell("exact")
         for one in exact:
-            self.assertEqual(one.communicate()[1], "")
+            self.assertEqual(one.communicate(timeout=60)[1], "")
         self.assertEqual(self.job.run("-n5", "true"), (1, "", "srun: error: Unable to create step for job 7: More processors requested than permitted\n"))
         self.assertEqual(self.job.run("-n5", "-O", "true"), (0, "", ""))
 
     def test_a_killed_srun_takes_its_tasks_along(self):
-        process = self.job.start("-n2", "sh", "-c", "echo $$; exec sleep 60")
+        process = self.job.start("-n2", "sh", "-c", "echo $$; exec sleep 600")
         pids = [int(process.stdout.readline()), int(process.stdout.readline())]
         process.kill()
         process.communicate()
@@ -126,15 +136,13 @@ class OneNode(unittest.TestCase):
         self.assertEqual(self.job.run("true")[0], 0)
 
     def test_a_killed_agent_ends_the_steps(self):
-        process = self.job.start("-n2", "sh", "-c", "echo $$; exec sleep 60")
+        process = self.job.start("-n2", "sh", "-c", "echo $$; exec sleep 600")
         pids = [int(process.stdout.readline()), int(process.stdout.readline())]
         os.kill(self.job.manager(), signal.SIGKILL)
-        _, err = process.communicate(timeout=10)
+        _, err = process.communicate(timeout=60)
         self.assertEqual(process.returncode, 1)
         self.assertIn("the step manager on c1 is gone", err)
-        time.sleep(0.1)
-        for pid in pids:
-            self.assertFalse(lives(pid))
+        wait_until_gone(pids)
         # The next one starts a new agent, which knows what was before.
         self.assertEqual(self.job.run("-n1", "sh", "-c", "echo $SLURM_STEP_ID"), (0, "1\n", ""))
         self.assertEqual(self.job.records()[0]["state"], "FAILED")
@@ -161,46 +169,54 @@ class OneNode(unittest.TestCase):
         process = self.job.start("-n2", "sh", "-c", "trap 'echo usr1; exit 5' USR1; echo up; while :; do sleep 0.05; done")
         self.assertEqual([process.stdout.readline() for _ in range(2)], ["up\n", "up\n"])
         process.send_signal(signal.SIGUSR1)
-        out, err = process.communicate(timeout=10)
+        out, err = process.communicate(timeout=60)
         self.assertEqual((process.returncode, out), (5, "usr1\nusr1\n"))
         # Tasks that Ctrl-C ends may be over before they can be terminated.
-        process = self.job.start("-n2", "sh", "-c", "trap '' INT; echo up; exec sleep 60")
+        process = self.job.start("-n2", "sh", "-c", "trap '' INT; echo up; exec sleep 600")
         self.assertEqual([process.stdout.readline() for _ in range(2)], ["up\n", "up\n"])
-        process.send_signal(signal.SIGINT)
-        time.sleep(0.2)
-        process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=10)
-        self.assertTrue(err.startswith("srun: interrupt (one more within 1 sec to abort)\nsrun: StepId=7.1 tasks 0-1: running\n"
-                                       "srun: sending Ctrl-C to StepId=7.1\nsrun: forcing job termination\n"), err)
+        # A second one that comes more than a second later counts as a first one: it is sent until it was in time.
+        line, seen = "", False
+        for _ in range(60):
+            process.send_signal(signal.SIGINT)
+            line = process.stderr.readline()
+            if line != "srun: interrupt (one more within 1 sec to abort)\n":
+                break
+            self.assertEqual(process.stderr.readline(), "srun: StepId=7.1 tasks 0-1: running\n")
+            seen = True
+        self.assertTrue(seen, "one is not enough")
+        self.assertEqual(line, "srun: sending Ctrl-C to StepId=7.1\n")
+        err = process.stderr.read()
+        process.communicate(timeout=60)
+        self.assertTrue(err.startswith("srun: forcing job termination\n"), err)
         self.assertNotIn("Interrupt\n", err)
         self.assertIn("srun: Job step aborted: Waiting up to 32 seconds for job step to finish.\n", err)
         self.assertEqual(self.job.records()[1]["state"], "CANCELLED")
-        process = self.job.start("-n1", "sh", "-c", "echo up; exec sleep 60")
+        process = self.job.start("-n1", "sh", "-c", "echo up; exec sleep 600")
         process.stdout.readline()
         process.terminate()
-        _, err = process.communicate(timeout=10)
+        _, err = process.communicate(timeout=60)
         self.assertEqual(process.returncode, 143)
         self.assertIn("srun: forcing job termination\n", err)
         self.assertRegex(err, r"slurmstepd: error: \*\*\* STEP 7.2 ON c1 CANCELLED AT \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d \*\*\*\n")
 
     def test_bad_exit_wait_and_time_limit(self):
-        status, _, err = self.job.run("-K", "sh", "-c", "[ $SLURM_PROCID = 1 ] && exit 3; exec sleep 60", timeout=10)
+        status, _, err = self.job.run("-K", "sh", "-c", "[ $SLURM_PROCID = 1 ] && exit 3; exec sleep 600", timeout=60)
         self.assertEqual(status, 143)
         self.assertIn("srun: error: c1: task 1: Exited with exit code 3\nsrun: Terminating StepId=7.0\n", err)
-        status, _, err = self.job.run("-W1", "sh", "-c", "[ $SLURM_PROCID = 1 ] && exit 0; exec sleep 60", timeout=10)
+        status, _, err = self.job.run("-W1", "sh", "-c", "[ $SLURM_PROCID = 1 ] && exit 0; exec sleep 600", timeout=60)
         self.assertEqual(status, 137)
         self.assertIn("srun: First task exited 1s ago\nsrun: StepId=7.1 tasks 0,2-3: running\nsrun: StepId=7.1 task 1: exited\n", err)
-        status, _, err = self.job.run("-t", "0:01", "-n1", "sleep", "60", timeout=10)
+        status, _, err = self.job.run("-t", "0:01", "-n1", "sleep", "600", timeout=60)
         self.assertEqual(status, 143)
         self.assertRegex(err, r"\*\*\* STEP 7.2 ON c1 CANCELLED AT \S+ DUE TO TIME LIMIT \*\*\*\nsrun: error: c1: task 0: Terminated\nsrun: Force Terminated StepId=7.2\n$")
         self.assertEqual(self.job.records()[2]["state"], "TIMEOUT")
 
     def test_a_cancelled_step(self):
-        process = self.job.start("-n1", "sh", "-c", "echo up; exec sleep 60")
+        process = self.job.start("-n1", "sh", "-c", "echo up; exec sleep 600")
         process.stdout.readline()
         with open(os.path.join(self.job.steps, "cancelled.0"), "w", encoding="utf-8"):
             pass
-        _, err = process.communicate(timeout=10)
+        _, err = process.communicate(timeout=60)
         self.assertEqual(process.returncode, 143)
         self.assertIn("srun: Job step aborted: Waiting up to 32 seconds for job step to finish.\nslurmstepd: error: *** STEP 7.0 ON c1 CANCELLED AT ", err)
         self.assertIn("srun: error: c1: task 0: Terminated\n", err)
@@ -208,14 +224,14 @@ class OneNode(unittest.TestCase):
 
     def test_a_stopped_attempt(self):
         """The member says that it ends the job, and ends the tasks itself."""
-        process = self.job.start("-n1", "sh", "-c", "echo $$; exec sleep 60")
+        process = self.job.start("-n1", "sh", "-c", "echo $$; exec sleep 600")
         task = int(process.stdout.readline())
         written = os.path.join(self.job.steps, "written")
         with open(written, "w", encoding="utf-8") as file:
             file.write(" DUE TO TIME LIMIT")
         os.rename(written, os.path.join(self.job.steps, "stopped"))
         os.kill(task, signal.SIGTERM)
-        _, err = process.communicate(timeout=10)
+        _, err = process.communicate(timeout=60)
         self.assertEqual(process.returncode, 143)
         self.assertRegex(err, r"slurmstepd: error: \*\*\* STEP 7.0 ON c1 CANCELLED AT \S+ DUE TO TIME LIMIT \*\*\*\n")
         self.assertEqual(self.job.records()[0]["state"], "CANCELLED")
@@ -274,7 +290,7 @@ class OneNode(unittest.TestCase):
         os.close(slave)
         os.write(master, b"word\n")
         seen = b""
-        while select.select([master], [], [], 10)[0]:
+        while select.select([master], [], [], 60)[0]:
             try:
                 chunk = os.read(master, 4096)
             except OSError:
@@ -295,25 +311,28 @@ class OneNode(unittest.TestCase):
         with self.assertRaises(BlockingIOError):
             while True:
                 os.write(reader, b"x" * 4096)
-        self.assertEqual(self.job.run("-n1", "-e", path, "--cpu-bind=verbose,none", "echo", "done", timeout=20)[:2], (0, "done\n"))
+        self.assertEqual(self.job.run("-n1", "-e", path, "--cpu-bind=verbose,none", "echo", "done", timeout=60)[:2], (0, "done\n"))
 
     def test_what_a_task_leaves_behind_ends_with_its_step(self):
         """Found by its session or its environment, whoever its parent is by then."""
-        for left in ("env -i sleep 431 &", "setsid sleep 431 &", "(env -i sh -c 'sleep 431 & sleep 431' &)", "setsid sh -c 'sh -c \"sleep 431 & sleep 431\"' &"):
+        one = f"sleep 431.{os.getpid()}"  # no other test's
+        for left in (f"env -i {one} &", f"setsid {one} &", f"(env -i sh -c '{one} & {one}' &)", f"setsid sh -c 'sh -c \"{one} & {one}\"' &"):
             self.assertEqual(self.job.run("-n1", "sh", "-c", left)[0], 0, left)
-            found = subprocess.run(["pgrep", "-fx", "sleep 431"], capture_output=True, text=True, check=False).stdout.split()
-            self.assertEqual([pid for pid in found if lives(int(pid))], [], left)
+            found = subprocess.run(["pgrep", "-fx", one], capture_output=True, text=True, check=False).stdout.split()
+            wait_until_gone([int(pid) for pid in found])
 
     def test_sattach_and_overtaking(self):
-        process = self.job.start("-n1", "sh", "-c", "read x; echo $x; read y", stdin=subprocess.PIPE)
+        script = "until [ -e attached.told ]; do echo tick; sleep 0.05; done; read x; echo $x; read y"
+        process = self.job.start("-n1", "sh", "-c", script, stdin=subprocess.PIPE)
         self.job.wait_for_record(0, "RUNNING")
         attached = subprocess.Popen(["sattach", "7.0"], env=self.job.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        time.sleep(0.3)
+        self.assertEqual(attached.stdout.readline(), "tick\n")
+        self.tell("attached")
         process.stdin.write("hello\n")
         process.stdin.flush()
-        self.assertEqual(attached.stdout.readline(), "hello\n")
-        process.communicate("end\n", timeout=10)
-        self.assertEqual(attached.communicate(timeout=10), ("", ""))
+        self.assertEqual(next(line for line in attached.stdout if line != "tick\n"), "hello\n")
+        process.communicate("end\n", timeout=60)
+        self.assertEqual(attached.communicate(timeout=60), ("", ""))
         self.assertEqual(attached.returncode, 0)
 
     def test_refusals(self):

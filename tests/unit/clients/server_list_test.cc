@@ -210,14 +210,21 @@ TEST(ServerList, AnOnlyServerThatIsStoppedIsNotWaitedForUntilTheDeadline) {
 }
 
 TEST(ServerList, AnOnlyServerThatIsSlowIsWaitedFor) {
-  FakeServer slow([](const FakeRequest& request) {
-    if (request.target != "/livez")
-      std::this_thread::sleep_for(std::chrono::milliseconds(limits::kSilentMs * 5 / 2));
+  std::atomic<int> questions = 0;
+  FakeServer slow([&questions](const FakeRequest& request) {
+    if (request.target == "/livez") ++questions;
+    const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (request.target != "/livez" && questions < 2 &&
+           std::chrono::steady_clock::now() < give_up) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
     return Fine(request);
   });
+  const std::int64_t began = NowMs();
   ASSERT_TRUE(ApiClient(List({slow.port()})).Get("/v1/jobs").ok());
   EXPECT_EQ(Asked(slow).size(), 1u) << "the read is not sent again";
-  EXPECT_EQ(slow.requests().size(), 3u) << "the question is asked after each silence";
+  EXPECT_GE(questions, 2) << "the question is asked after each silence";
+  EXPECT_GE(NowMs() - began, 2 * limits::kSilentMs) << "and not before";
 }
 
 TEST(ServerList, AServerIsAskedOnceWhetherItIsThere) {
