@@ -127,6 +127,7 @@ json::object FactsJson(const core::ClusterView& cluster, WallTime now) {
   out["name"] = member.name;
   out["backend"] = member.backend;
   out["healthy"] = member.healthy;
+  out["answers"] = member.healthy || member.answers;
   if (!member.message.empty()) out["message"] = member.message;
   // Age in whole seconds; a member whose clock is ahead has age 0.
   if (member.observed_at.set()) {

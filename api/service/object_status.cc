@@ -284,7 +284,10 @@ json::object MemberClusterStatus(const WorldView& view, const StoredObject& obje
                        KubeconfigSecretOf(object).empty() ? "the daemon's flags declare it"
                                                           : "it was added to the registry",
                        true, object.creation_time}),
-        ConditionJson({"Healthy", member.healthy ? "Reachable" : "Unreachable",
+        ConditionJson({"Healthy",
+                       member.healthy   ? "Reachable"
+                       : member.answers ? "Unhealthy"
+                                        : "Unreachable",
                        !member.message.empty() ? member.message
                        : member.healthy        ? "the member cluster answers"
                                                : "the member cluster does not answer",

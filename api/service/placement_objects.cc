@@ -83,8 +83,10 @@ class Refusals {
   std::string Of(std::size_t member) const {
     const MemberCluster& facts = clusters_[member].member;
     if (!TakesObjects(facts)) return "it takes no configuration objects";
-    if (!facts.healthy)
-      return "it does not answer" + (facts.message.empty() ? "" : ": " + facts.message);
+    if (!facts.healthy) {
+      return (facts.answers ? "it takes no jobs" : "it does not answer") +
+             (facts.message.empty() ? "" : ": " + facts.message);
+    }
     if (facts.cordoned) return "it is cordoned";
     const auto refusal = fit_->Filter(room_, member);
     if (!refusal) return "";

@@ -23,9 +23,7 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
-#include <thread>
 
 #include "backends/local/process/files.h"
 #include "backends/local/process/process_tree.h"
@@ -325,13 +323,13 @@ namespace {
 // Also with control groups: a process may have been forked before it entered its group. Whether a
 // process is meant cannot be told while it begins a program, so it is asked again.
 void KillMarked(const std::string& marker) {
-  constexpr std::chrono::milliseconds kPause{2};
+  constexpr int kPauseMs = 2;
   constexpr int kPasses = 200;
   for (int pass = 0; pass < kPasses; ++pass) {
     int unclear = 0;
     const int killed = KillByEnvironment(marker, &unclear);
     if (killed == 0 && unclear == 0) return;
-    if (killed == 0) std::this_thread::sleep_for(kPause);
+    if (killed == 0) Pause(kPauseMs);
   }
 }
 

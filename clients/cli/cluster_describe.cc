@@ -36,7 +36,8 @@ std::string Joined(const json::value& facts, const char* key) {
 
 // The same words as in the column STATE of `cluster list`; draining is shown there only.
 std::string StateOf(const json::value& facts) {
-  if (PathText(facts, "healthy") != "true") return "Unreachable";
+  if (PathText(facts, "healthy") != "true")
+    return PathText(facts, "answers") == "true" ? "Unhealthy" : "Unreachable";
   return PathText(facts, "cordoned") == "true" ? "Cordoned" : "Ready";
 }
 

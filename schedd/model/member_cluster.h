@@ -73,6 +73,8 @@ struct MemberCluster {
   /// spec.heartbeatPeriodSeconds: how often its state is asked for.
   std::int64_t heartbeat_s = 60;
   bool healthy = true;
+  /// Of one that is not healthy: it answers all the same (a permission is missing, say).
+  bool answers = false;
   bool cordoned = false;
   /// Its jobs are evicted; it is cordoned too.
   bool draining = false;

@@ -148,7 +148,8 @@ void Propagator::LookAtMembers(const WorldView& world) {
   for (const core::ClusterView& one : world.clusters) {
     const MemberCluster& member = one.member;
     const bool heard = member.observed_at.set() || !member.healthy;
-    states[member.name] = {true, heard, member.healthy, members_.TakesObjects(member.name)};
+    const bool answers = member.healthy || member.answers;
+    states[member.name] = {true, heard, answers, members_.TakesObjects(member.name)};
   }
   for (auto& [name, member] : fleet_) {
     if (!states.contains(name)) states[name] = {};

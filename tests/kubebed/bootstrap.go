@@ -45,6 +45,12 @@ func (c *Cluster) restConfig() (*rest.Config, error) {
 		return nil, err
 	}
 	config.QPS, config.Burst = 500, 1000
+	// Keys by value: a cluster that is made once more has others in the same files, which
+	// client-go reads again at times of its own.
+	if err := rest.LoadTLSFiles(config); err != nil {
+		return nil, err
+	}
+	config.CAFile, config.CertFile, config.KeyFile = "", "", ""
 	return config, nil
 }
 

@@ -203,14 +203,14 @@ func (c *Cluster) listens(server, port string) error {
 	return fmt.Errorf("%s does not listen on port %d", server, c.Ports[port])
 }
 
-// waitReady waits until the apiserver answers /readyz.
+// waitReady waits until the apiserver answers /readyz. That of another cluster would
+// answer too, on a port that both have chosen.
 func (c *Cluster) waitReady() error {
 	return poll(120*time.Second, "the apiserver of "+c.Name, func() error {
-		if err := c.alive("apiserver"); err != nil {
-			return err
-		}
-		if err := c.alive("etcd"); err != nil {
-			return err
+		for _, server := range []string{"etcd", "apiserver"} {
+			if err := c.listens(server, server); err != nil {
+				return err
+			}
 		}
 		return c.get("/readyz")
 	})

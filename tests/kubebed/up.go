@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"os"
@@ -108,13 +109,19 @@ func atOnce(all []*Cluster, do func(*Cluster) error) error {
 }
 
 // up makes a cluster from nothing. Ports that another process took between the
-// choice and the start are chosen again.
+// choice and the start are chosen again. That has happened as well if the apiserver
+// of another cluster answers there.
 func (c *Cluster) up(ctx context.Context) error {
 	var err error
 	for try := 0; try < 3; try++ {
-		if err = c.tryUp(ctx); err == nil || !strings.Contains(err.Error(), "address already in use") {
+		if err = c.tryUp(ctx); err == nil {
+			return nil
+		}
+		var foreign x509.UnknownAuthorityError
+		if !errors.As(err, &foreign) && !strings.Contains(err.Error(), "address already in use") {
 			return err
 		}
+		fmt.Fprintf(os.Stderr, "kubebed: %s is made again on other ports: %v\n", c.Name, err)
 		c.stopAll()
 		os.RemoveAll(c.dir)
 	}

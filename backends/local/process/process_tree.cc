@@ -108,6 +108,8 @@ bool KillDescendants(pid_t root, int passes) {
 }
 
 // A pidfd becomes readable when its process ends.
+void Pause(int milliseconds) { ::poll(nullptr, 0, milliseconds); }
+
 void AwaitEnd(pid_t pid, int milliseconds) {
   const int fd = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
   // The process has ended already.

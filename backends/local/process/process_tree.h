@@ -46,6 +46,8 @@ std::int64_t ResidentBytes(pid_t pid);
 /// processes that a killed supervisor has left. Returns their number. `unclear` receives the number
 /// of processes that have no environment now, because they just begin a program or end.
 int KillByEnvironment(const std::string& marker, int* unclear = nullptr);
+/// Blocks for so long.
+void Pause(int milliseconds);
 /// Blocks until `pid` has ended, at most `milliseconds`.
 void AwaitEnd(pid_t pid, int milliseconds);
 

@@ -26,6 +26,7 @@ MemberCluster WithFacts(const MemberCluster& declared,
   const auto seen = facts.find(declared.name);
   if (seen == facts.end()) return member;
   member.healthy = seen->second.healthy;
+  member.answers = seen->second.answers;
   member.message = seen->second.message;
   member.observed_at = seen->second.observed_at;
   for (const auto& [key, value] : seen->second.labels) member.labels[key] = value;

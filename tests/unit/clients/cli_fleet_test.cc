@@ -403,6 +403,12 @@ TEST_F(CliFleet, DescribeOfAClusterShowsItsFactsAndTheirAge) {
   EXPECT_EQ(Capture([&] { return ClusterDescribe(session, "local", ""); }).out,
             "Name:     local\nBackend:  local\nState:    Unreachable\n"
             "It says:  no flag declares it\nLabels:   <none>\nTaints:   <none>\n");
+  answer_ = [](const FakeRequest&) {
+    return FakeAnswer{200, R"({"name":"east","backend":"kubernetes","healthy":false,"answers":true,
+        "message":"no permission","cordoned":false,"labels":{},"taints":[]})"};
+  };
+  EXPECT_NE(Capture([&] { return ClusterDescribe(session, "east", ""); }).out.find("Unhealthy\n"),
+            std::string::npos);
 }
 
 TEST_F(CliFleet, RemovingAMemberSaysWhatStaysThere) {

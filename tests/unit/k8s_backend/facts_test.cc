@@ -193,7 +193,7 @@ TEST_F(SlowPodsTest, AreNotWaitedFor_AndCountWhenTheyHaveCome) {
                   .verb = "list",
                   .path = "/pods",
                   .labels = kOthers,
-                  .delay_ms = 1500});
+                  .delay_ms = 6000});
   Open();
   const ClusterFacts early = sink_.AwaitFacts([](const ClusterFacts& one) { return one.healthy; });
   EXPECT_TRUE(Unseen(early)) << early.message;

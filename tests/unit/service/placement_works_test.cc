@@ -391,6 +391,18 @@ TEST(PlacementWorks, SayWhyNotAllMembersAreFoundThatThePolicyNeeds) {
            "Scheduled=False/SchedulingPolicyUnfulfilled",
            too_few + "Cluster \"north\"" + not_yet + "it does not answer: connection refused",
            {"Cluster \"north\"" + not_yet + "it does not answer: connection refused"}},
+          {"a member that answers and does not permit what jobs need",
+           PickN(2),
+           {Bound("east")},
+           [](Fleet* fleet) {
+    fleet->view.clusters[1].member.healthy = false;
+    fleet->view.clusters[1].member.answers = true;
+    fleet->view.clusters[1].member.message = "no permission";
+    fleet->view.clusters[2].member.cordoned = true;
+           },
+           "Scheduled=False/SchedulingPolicyUnfulfilled",
+           too_few + "Cluster \"north\"" + not_yet + "it takes no jobs: no permission",
+           {"Cluster \"north\"" + not_yet + "it takes no jobs: no permission"}},
           {"a member without an API of objects and one with a taint",
            PickN(3),
            {Bound("east")},
@@ -405,50 +417,50 @@ TEST(PlacementWorks, SayWhyNotAllMembersAreFoundThatThePolicyNeeds) {
             "Cluster \"west\"" + not_yet +
                 "it has taint gpu:NoSchedule, which ClusterResourcePlacement sample-kueue does not "
                 "tolerate"}},
-          {"PickN of none is fulfilled by none",
-           PickN(0),
-           {},
-           nullptr,
-           "Scheduled=True",
-           "found all cluster needed as specified by the scheduling policy, found 0 cluster(s)",
-           {}},
-          {"PickFixed names one that is not there and one that takes no objects",
-           PickFixed({"east", "south", "west"}),
-           {Bound("east")},
-           [](Fleet* fleet) { fleet->view.clusters[2].member.backend = "simulated"; },
-           "Scheduled=False/SchedulingPolicyUnfulfilled",
-           too_few + "Specified cluster \"south\" is not found (and 1 more)",
-           {"Specified cluster \"south\" is not found",
-            "Cluster \"west\"" + not_yet + "it takes no configuration objects"}},
-          {"PickAll is fulfilled with what there is, and says why that is nothing",
-           {},
-           {},
-           [](Fleet* fleet) { fleet->view.clusters = {Member("here", "local")}; },
-           "Scheduled=True",
-           "found all cluster needed as specified by the scheduling policy, found 0 cluster(s); "
-           "Cluster \"here\"" +
-               not_yet + "it takes no configuration objects",
-           {}},
-          {"a selector names what is not there",
-           {},
-           {Bound("east")},
-           [](Fleet* fleet) {
-    fleet->objects.erase({ObjectKind::kClusterQueue, "", "cluster-queue"});
-           },
-           kSynced + " Applied=True Available=True",
-           "The selected resources in 1 cluster(s) are available now",
-           {}},
-    {"nothing that it names is there",
+    {"PickN of none is fulfilled by none",
+     PickN(0),
+     {},
+     nullptr,
+     "Scheduled=True",
+     "found all cluster needed as specified by the scheduling policy, found 0 cluster(s)",
+     {}},
+    {"PickFixed names one that is not there and one that takes no objects",
+     PickFixed({"east", "south", "west"}),
+     {Bound("east")},
+     [](Fleet* fleet) { fleet->view.clusters[2].member.backend = "simulated"; },
+     "Scheduled=False/SchedulingPolicyUnfulfilled",
+     too_few + "Specified cluster \"south\" is not found (and 1 more)",
+     {"Specified cluster \"south\" is not found",
+      "Cluster \"west\"" + not_yet + "it takes no configuration objects"}},
+    {"PickAll is fulfilled with what there is, and says why that is nothing",
      {},
      {},
+     [](Fleet* fleet) { fleet->view.clusters = {Member("here", "local")}; },
+     "Scheduled=True",
+     "found all cluster needed as specified by the scheduling policy, found 0 cluster(s); "
+     "Cluster \"here\"" +
+         not_yet + "it takes no configuration objects",
+     {}},
+    {"a selector names what is not there",
+     {},
+     {Bound("east")},
      [](Fleet* fleet) {
+    fleet->objects.erase({ObjectKind::kClusterQueue, "", "cluster-queue"});
+     },
+     kSynced + " Applied=True Available=True",
+     "The selected resources in 1 cluster(s) are available now",
+     {}},
+      {"nothing that it names is there",
+       {},
+       {},
+       [](Fleet* fleet) {
     fleet->objects = {};
     fleet->table = {};
-     },
-     "Scheduled=Unknown/SchedulePending",
-     "Scheduling has not completed: nothing is selected: there is no ResourceFlavor "
-     "default-flavor, no ClusterQueue cluster-queue, no Namespace compute-jobs",
-     {}},
+       },
+       "Scheduled=Unknown/SchedulePending",
+       "Scheduling has not completed: nothing is selected: there is no ResourceFlavor "
+       "default-flavor, no ClusterQueue cluster-queue, no Namespace compute-jobs",
+       {}},
       {"nobody has looked at it yet",
        {},
        {},

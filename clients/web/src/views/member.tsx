@@ -183,7 +183,7 @@ function Member({ params }: ViewProps) {
           return (
             <>
               <Sentence tone={!facts.healthy || facts.stale ? "bad" : facts.cordoned ? "wait" : "good"}>
-                {facts.healthy ? "It answers" : "It does not answer"}
+                {facts.healthy ? "It answers" : facts.answers ? "It answers and takes no jobs" : "It does not answer"}
                 {facts.stale ? ", and its facts are stale" : ""}
                 {facts.cordoned ? (member.status?.draining ? "; it is being drained" : "; it is cordoned and takes no new jobs") : ""}. {jobs.length} {jobs.length === 1 ? "job" : "jobs"} that you may see{" "}
                 {jobs.length === 1 ? "is" : "are"} there.
