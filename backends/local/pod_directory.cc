@@ -318,23 +318,6 @@ GivenToPod ReadGiven(const std::string& dir) {
   return given;
 }
 
-namespace {
-
-// Also with control groups: a process may have been forked before it entered its group. Whether a
-// process is meant cannot be told while it begins a program, so it is asked again.
-void KillMarked(const std::string& marker) {
-  constexpr int kPauseMs = 2;
-  constexpr int kPasses = 200;
-  for (int pass = 0; pass < kPasses; ++pass) {
-    int unclear = 0;
-    const int killed = KillByEnvironment(marker, &unclear);
-    if (killed == 0 && unclear == 0) return;
-    if (killed == 0) Pause(kPauseMs);
-  }
-}
-
-}  // namespace
-
 void KillRemains(const std::string& dir, const SupervisorId& known) {
   const SupervisorId supervisor =
       known.pid > 0 ? known : SupervisorIn(ReadJson(dir + "/status.json"));
@@ -355,7 +338,9 @@ void KillRemains(const std::string& dir, const SupervisorId& known) {
   }
   const PodCgroups groups(std::move(mounts), key);
   groups.KillAll();
-  KillMarked(MarkerOf(key));
+  // Also with control groups: a process may have been forked before it entered its group.
+  for (int pass = 0; pass < 50 && KillByEnvironment(MarkerOf(key)) > 0; ++pass) {
+  }
   groups.Remove();
 }
 

@@ -1,5 +1,6 @@
 // The objects that a start of the daemon puts: the namespace `default`, a MemberCluster for each
-// member that the configuration declares, and the default roles, if there are no roles yet.
+// member that the configuration declares, and the default roles, if there are no roles yet; and
+// what it says of members that it does not declare.
 #pragma once
 
 #include <stop_token>

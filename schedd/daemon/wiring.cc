@@ -22,7 +22,6 @@
 #include "api/grpc/grpc_server.h"
 #include "api/rest/rest_server.h"
 #include "api/service/audit_log.h"
-#include "api/service/registered_member.h"
 #include "api/service/scheduler_service.h"
 #include "backends/k8s/k8s_backend.h"
 #include "backends/simulated/simulated_backend.h"

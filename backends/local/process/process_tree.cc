@@ -108,8 +108,6 @@ bool KillDescendants(pid_t root, int passes) {
 }
 
 // A pidfd becomes readable when its process ends.
-void Pause(int milliseconds) { ::poll(nullptr, 0, milliseconds); }
-
 void AwaitEnd(pid_t pid, int milliseconds) {
   const int fd = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
   // The process has ended already.
@@ -176,25 +174,39 @@ bool HasEntry(std::string_view environment, std::string_view marker) {
   return false;
 }
 
+// Whether the process was killed because it has the entry; `unclear`: it cannot be told now.
+bool KillIfMarked(pid_t pid, std::string_view marker, bool* unclear) {
+  const auto read = [path = "/proc/" + std::to_string(pid) + "/environ"] {
+    return ReadWholeFile(path, kEnvironmentBytes);
+  };
+  Result<std::string> environment = read();
+  *unclear = environment.ok() && environment->empty() && BeginsOrEnds(pid);
+  // The program may have begun between the two looks.
+  if (environment.ok() && environment->empty() && !*unclear) environment = read();
+  return environment.ok() && HasEntry(*environment, marker) && ::kill(pid, SIGKILL) == 0;
+}
+
 }  // namespace
 
-int KillByEnvironment(const std::string& marker, int* unclear) {
-  int killed = 0;
-  if (unclear != nullptr) *unclear = 0;
+// Only those that were unclear are asked again: on a busy host some process begins or ends always.
+int KillByEnvironment(const std::string& marker) {
+  constexpr int kPasses = 200;
+  constexpr int kPauseMs = 2;
+  std::vector<pid_t> ask, again;
   for (const std::string& name : ListDirectory("/proc")) {
-    if (name[0] < '1' || name[0] > '9') continue;
-    const auto pid = static_cast<pid_t>(std::atoi(name.c_str()));
-    const auto read = [&name] {
-      return ReadWholeFile("/proc/" + name + "/environ", kEnvironmentBytes);
-    };
-    Result<std::string> environment = read();
-    if (environment.ok() && environment->empty() && unclear != nullptr) {
-      const bool begins = BeginsOrEnds(pid);
-      *unclear += begins;
-      // The program may have begun between the two looks.
-      if (!begins) environment = read();
+    if (name[0] >= '1' && name[0] <= '9')
+      ask.push_back(static_cast<pid_t>(std::atoi(name.c_str())));
+  }
+  int killed = 0;
+  for (int pass = 0; pass < kPasses && !ask.empty(); ++pass) {
+    if (pass > 0) ::poll(nullptr, 0, kPauseMs);
+    again.clear();
+    for (const pid_t pid : ask) {
+      bool unclear = false;
+      killed += KillIfMarked(pid, marker, &unclear);
+      if (unclear) again.push_back(pid);
     }
-    if (environment.ok() && HasEntry(*environment, marker)) killed += ::kill(pid, SIGKILL) == 0;
+    ask.swap(again);
   }
   return killed;
 }

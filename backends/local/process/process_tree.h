@@ -43,11 +43,9 @@ std::optional<std::string> EnvironmentOf(pid_t pid, std::string_view name);
 /// Bytes of memory that the process has resident; 0 if there is no such process.
 std::int64_t ResidentBytes(pid_t pid);
 /// Kills every process whose initial environment has the entry `marker` ("NAME=value"): the
-/// processes that a killed supervisor has left. Returns their number. `unclear` receives the number
-/// of processes that have no environment now, because they just begin a program or end.
-int KillByEnvironment(const std::string& marker, int* unclear = nullptr);
-/// Blocks for so long.
-void Pause(int milliseconds);
+/// processes that a killed supervisor has left. Returns their number. Waits, at most for half a
+/// second, for those that have no environment at the moment, because they begin a program or end.
+int KillByEnvironment(const std::string& marker);
 /// Blocks until `pid` has ended, at most `milliseconds`.
 void AwaitEnd(pid_t pid, int milliseconds);
 
