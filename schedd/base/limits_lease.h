@@ -30,4 +30,11 @@ inline constexpr std::int64_t kCopyRestTimes = 4;
 /// ends by itself.
 inline constexpr std::int64_t kReleaseWithinMs = 1'000;
 
+// How far numbers go on above the last known ones when a promoted standby of the database is led in
+// for the first time. Without a synchronous standby it may lack what its primary committed in the
+// seconds before its end: more events, jobs and take-overs than such seconds have.
+inline constexpr std::int64_t kFailoverSkipsEvents = 1'000'000;
+inline constexpr std::int64_t kFailoverSkipsJobs = 10'000;
+inline constexpr std::int64_t kFailoverSkipsEpochs = 100;
+
 }  // namespace muster::limits

@@ -232,7 +232,7 @@ void Recovery::Rebuild(StoredWorld loaded, WallTime since) {
   owners_.decider.Reset();
   CommittedState committed = ReadJobs(loaded);
   owners_.rows.Reset(std::move(loaded.dispatches));
-  owners_.orphans.Reset(std::move(loaded.set_aside), loaded.restore);
+  owners_.orphans.Reset(std::move(loaded.set_aside), std::move(loaded.lost_numbers));
   owners_.restored.Reset(loaded.restore);
   owners_.works.Reset(loaded.works, loaded.snapshots);
   committed.set_aside = std::make_shared<const SetAsideObjects>(owners_.orphans.set_aside());

@@ -162,6 +162,8 @@ struct StoredWorld {
   std::int64_t last_seq = 0;
   /// Of the last time that the database was made from a backup; none if it never was.
   std::optional<RestoreMark> restore;
+  /// Of all histories that a restore or the loss of a database server has ended, in no order.
+  std::vector<LostNumbers> lost_numbers;
 };
 
 class Store {

@@ -5,10 +5,9 @@
 // 2. With marks, but its attempt goes on with another object: it is a copy. Set aside, and looked
 //    at again with each list, because the attempt may be over by then.
 // 3. With a sequence, attempt or job that the database never gave out, or gave out in a history
-// that
-//    a restore has lost: the database is older than the member (a restored backup). Set aside as
-//    ahead; while a member has such an object nothing there is collected, and a waiting job of it
-//    is held. An administrator lets the collection go on (CollectCommand).
+//    that is lost: the database is older than the member (a restored backup, a promoted standby).
+//    Set aside as ahead; while a member has such an object nothing there is collected, and a
+//    waiting job of it is held. An administrator lets the collection go on (CollectCommand).
 // 4. Of an attempt that is over: a stray. It is removed, by uid, once two lists at least
 //    EngineOptions::orphan_grace_ms apart have it; one list proves nothing, because it may be older
 //    than an end that was seen meanwhile. The second list is asked for as soon as the time is over.
@@ -16,6 +15,8 @@
 // What is set aside is stored, so that it survives restarts and administrators see it; strays are
 // in memory alone.
 #include "schedd/engine/members/orphans.h"
+
+#include <algorithm>
 
 #include "schedd/base/limits.h"
 #include "schedd/telemetry/log.h"
@@ -44,9 +45,8 @@ bool IsOver(const DispatchRow& row) {
 
 }  // namespace
 
-void Orphans::Reset(std::vector<SetAsideObject> set_aside,
-                    const std::optional<RestoreMark>& restore) {
-  restore_ = restore;
+void Orphans::Reset(std::vector<SetAsideObject> set_aside, std::vector<LostNumbers> lost_numbers) {
+  lost_numbers_ = std::move(lost_numbers);
   strays_.clear();
   stray_lists_.clear();
   set_aside_.clear();
@@ -98,9 +98,11 @@ void Orphans::Note(const Observation& seen, const DispatchRow* row) {
 }
 
 // True if the history that this database has gave the number out: it is not above the last one, and
-// not one of those that a restore has lost (rule D25).
+// not one of those of a history that is lost (rules D25 and D26).
 bool Orphans::IsGivenOut(std::int64_t sequence) const {
-  return sequence <= commits_.last_seq() && !(restore_ && restore_->IsLost(sequence));
+  return sequence <= commits_.last_seq() &&
+         std::none_of(lost_numbers_.begin(), lost_numbers_.end(),
+                      [sequence](const LostNumbers& lost) { return lost.Has(sequence); });
 }
 
 // Null if the database has no such job, or does not answer.

@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "schedd/engine/jobs/job_commands.h"
 #include "schedd/model/restore_mark.h"
@@ -27,9 +28,9 @@ class Orphans {
         attempts_(attempts),
         commands_(commands) {}
 
-  /// For a recovery: takes the set-aside objects as the store has them, and the mark of the last
-  /// restore, if there was one.
-  void Reset(std::vector<SetAsideObject> set_aside, const std::optional<RestoreMark>& restore);
+  /// For a recovery: takes the set-aside objects as the store has them, and the numbers of lost
+  /// histories.
+  void Reset(std::vector<SetAsideObject> set_aside, std::vector<LostNumbers> lost_numbers);
   const SetAsideObjects& set_aside() const { return set_aside_; }
 
   /// A list has an object that is not the object of its row. `row`: the row of the attempt that its
@@ -73,7 +74,7 @@ class Orphans {
   Attempts& attempts_;
   JobCommands& commands_;
   SetAsideObjects set_aside_;
-  std::optional<RestoreMark> restore_;
+  std::vector<LostNumbers> lost_numbers_;
   /// When each stray was listed first, by (member, uid).
   std::map<std::pair<std::string, std::string>, Monotonic> strays_;
   /// When each member with strays is listed again.

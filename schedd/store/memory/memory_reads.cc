@@ -59,6 +59,11 @@ void MemoryStore::MarkRestored(const RestoreMark& mark) {
   restore_ = mark;
 }
 
+void MemoryStore::MarkLost(const LostNumbers& lost) {
+  const MutexLock lock(mutex_);
+  lost_numbers_.push_back(lost);
+}
+
 // last_seq is the highest number that any stored row carries, so that the engine never gives an
 // event number twice.
 void MemoryStore::BeforeLoad(std::function<void()> hook) {
@@ -120,7 +125,9 @@ Result<StoredWorld> MemoryStore::Load(Epoch epoch, WallTime finished_since) {
   if (!tables_.events.empty())
     loaded.last_seq = std::max(loaded.last_seq, tables_.events.rbegin()->first);
   loaded.restore = restore_;
-  if (restore_) loaded.last_seq = std::max(loaded.last_seq, restore_->seq_floor);
+  loaded.lost_numbers = lost_numbers_;
+  for (const LostNumbers& lost : lost_numbers_)
+    loaded.last_seq = std::max(loaded.last_seq, lost.seq_floor);
   return loaded;
 }
 

@@ -66,6 +66,8 @@ class MemoryStore final : public Store {
   void LoseLead();
   /// From now on Load says that the database was made from a backup.
   void MarkRestored(const RestoreMark& mark);
+  /// From now on Load says that a history is lost which may have given these numbers out.
+  void MarkLost(const LostNumbers& lost);
   /// Manual mode: carries out and answers the oldest waiting write; false if none waits.
   bool DrainOne();
   std::size_t waiting() const;
@@ -181,6 +183,7 @@ class MemoryStore final : public Store {
   bool leading_ MUSTER_GUARDED_BY(mutex_) = false;
   bool away_ MUSTER_GUARDED_BY(mutex_) = false;
   std::optional<RestoreMark> restore_ MUSTER_GUARDED_BY(mutex_);
+  std::vector<LostNumbers> lost_numbers_ MUSTER_GUARDED_BY(mutex_);
   bool reads_fail_ MUSTER_GUARDED_BY(mutex_) = false;
   bool refuses_lead_ MUSTER_GUARDED_BY(mutex_) = false;
   std::function<void()> before_load_ MUSTER_GUARDED_BY(mutex_);

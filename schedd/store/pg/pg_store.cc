@@ -197,9 +197,10 @@ Status LoadAll(pqxx::transaction_base& snapshot, Epoch epoch, WallTime finished_
   loaded->last_job_id.value = numbers[0].as<std::int64_t>();
   loaded->last_seq = numbers[1].as<std::int64_t>();
   for (const pqxx::row& row : snapshot.exec(pg::sql::kLoadRestore)) {
-    loaded->restore = RestoreMark{WallTime{row[0].as<std::int64_t>()}, row[1].as<std::int64_t>(),
-                                  row[2].as<std::int64_t>()};
+    loaded->restore = RestoreMark{WallTime{row[0].as<std::int64_t>()}, row[1].as<std::int64_t>()};
   }
+  for (const pqxx::row& row : snapshot.exec(pg::sql::kLoadLostNumbers))
+    loaded->lost_numbers.push_back({row[0].as<std::int64_t>(), row[1].as<std::int64_t>()});
   pg::Interner interner;
   Status status = LoadPages(
       [&](std::int64_t after) {

@@ -26,9 +26,16 @@ inline constexpr const char* kEndLeader =
 /// be over, because it is our own or nobody else's. $3 to $6: holder, its id, its address and the
 /// length of the lease. No row: the leader has renewed it, or another daemon was faster. The group
 /// numbers of a lead begin at a random multiple of 2^32, so that no other lead has numbers near
-/// them.
+/// them. If the write-ahead log has another timeline than when the last lead was taken, a standby
+/// was promoted, and commits of the lost server may be missing: $8 to $10 tell how many numbers of
+/// events, jobs and epochs are left out then (rule D26).
 inline constexpr const char* kTakeLease =
-    "update leader set epoch = epoch + 1, holder = $3, holder_id = $4, address = $5, ttl_ms = "
+    "with begun as (select t.timeline, l.timeline is not null as follows from (select ('x' || "
+    "substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::bigint as timeline) t left "
+    "join (select timeline from histories order by number desc limit 1) l on true where "
+    "l.timeline is distinct from t.timeline), "
+    "taken as (update leader set epoch = epoch + 1 + coalesce((select $10::bigint from begun where "
+    "follows), 0), holder = $3, holder_id = $4, address = $5, ttl_ms = "
     "$6::bigint, since = clock_timestamp(), expires = clock_timestamp() + $6::bigint * interval "
     "'1 ms', released = false, session_pid = pg_backend_pid(), session_start = coalesce((select "
     "backend_start from pg_stat_activity where pid = pg_backend_pid()), 'epoch'), last_group = (1 "
@@ -37,7 +44,11 @@ inline constexpr const char* kTakeLease =
     "(extract(epoch from "
     "expires) * 1000000)::bigint = $7::bigint) returning epoch, last_group, (extract(epoch from "
     "since) * "
-    "1000000)::bigint";
+    "1000000)::bigint as since_us), "
+    "noted as (insert into histories (timeline, last_seq, seq_floor, job_floor) select b.timeline, "
+    "n.seq, n.seq + case when b.follows then $8::bigint else 0 end, n.job + case when b.follows "
+    "then $9::bigint else 0 end from begun b, muster_last_numbers() n where exists (select from "
+    "taken)) select epoch, last_group, since_us from taken";
 /// Renews the lease of a leader that writes nothing yet.
 inline constexpr const char* kRenewLease =
     "update leader set expires = clock_timestamp() + ttl_ms * interval '1 ms' where epoch = $1";

@@ -48,15 +48,15 @@ inline constexpr const char* kLoadDispatches =
     "remote_uid, state, detail "
     "from dispatches where not gone order by job_id, attempt";
 /// The highest job id and the highest event number, so that the engine never gives one twice; not
-/// below what a history may have given out that a restore has lost.
-inline constexpr const char* kLastNumbers =
-    "select greatest(coalesce((select max(id) from jobs), 0), coalesce((select max(job_floor) from "
-    "restores), 0)), greatest(coalesce((select max(seq) from events), 0), "
-    "coalesce((select max(accept_seq) from jobs), 0), coalesce((select max(seq_floor) from "
-    "restores), 0))";
+/// below what a lost history may have given out.
+inline constexpr const char* kLastNumbers = "select job, seq from muster_last_numbers()";
 /// The last restore; no row if there was none.
 inline constexpr const char* kLoadRestore =
-    "select backup, last_seq, seq_floor from restores order by number desc limit 1";
+    "select backup, last_seq from restores order by number desc limit 1";
+/// Event numbers that lost histories may have given out.
+inline constexpr const char* kLoadLostNumbers =
+    "select last_seq, seq_floor from restores union all select last_seq, seq_floor from histories "
+    "where seq_floor > last_seq";
 /// One row for each id, in the given order; a task of an array has that of its array. It is null if
 /// the job does not exist.
 inline constexpr const char* kReadManifests =

@@ -25,10 +25,7 @@ inline constexpr const char* kRestorePath = "select set_config('search_path', 'p
 inline constexpr const char* kRestoreMark =
     "insert into restores (backup, restored, last_seq, seq_floor, job_floor) select %1, "
     "(extract(epoch from clock_timestamp()) * 1000000)::bigint, n.seq, n.seq + %2, n.job + %3 from "
-    "(select greatest(coalesce((select max(seq) from events), 0), coalesce((select max(accept_seq) "
-    "from jobs), 0), coalesce((select max(seq_floor) from restores), 0)) as seq, "
-    "greatest(coalesce((select max(id) from jobs), 0), coalesce((select max(job_floor) from "
-    "restores), 0)) as job) n;\n"
+    "muster_last_numbers() n;\n"
     "update leader set epoch = epoch + %4, released = true, expires = clock_timestamp();\n"
     "select muster_grant_roles();\n";
 

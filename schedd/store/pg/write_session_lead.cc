@@ -119,7 +119,10 @@ Failure WriteSession::TakeLease(const LeaseRow& before, const std::string& holde
                                    .Text(self.id)
                                    .Text(self.address)
                                    .Int8(self.ttl_ms)
-                                   .Int8(before.renewal),
+                                   .Int8(before.renewal)
+                                   .Int8(limits::kFailoverSkipsEvents)
+                                   .Int8(limits::kFailoverSkipsJobs)
+                                   .Int8(limits::kFailoverSkipsEpochs),
                                &rows);
   if (failure.kind != FailureKind::kNone) return failure;
   if (PQntuples(rows.get()) != 1) {

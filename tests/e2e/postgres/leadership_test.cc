@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "schedd/base/lease.h"
+#include "schedd/base/limits_lease.h"
 #include "schedd/store/pg/pg_store.h"
 #include "tests/contract/store/store_fixtures.h"
 #include "tests/contract/store/test_server.h"
@@ -103,6 +104,37 @@ TEST(Leadership, ALeaseEndsAlthoughTheDatabasesClockWasSetBack) {
   EXPECT_GT(second.MustLead().epoch, lease.epoch);
   EXPECT_FALSE(AcceptNow(*first.store, lease.epoch, {MakeNew(DraftJob(2))}).ok());
   EXPECT_EQ(RunSql(url, "select expires < clock_timestamp() + interval '1 min' from leader"), "t");
+}
+
+// A promoted standby has another timeline, and may lack what the lost primary committed last.
+TEST(Leadership, OnAPromotedStandbyNumbersGoOnAboveThoseThatTheLostPrimaryMayHaveGivenOut) {
+  const std::string url = FreshDatabase(SharedServer());
+  LeasingDaemon daemon(url, "alpha", 1'000);
+  const auto load = [&](Epoch epoch) {
+    auto loaded = daemon.store->Load(epoch, WallTime{});
+    EXPECT_TRUE(loaded.ok()) << loaded.error().detail;
+    return std::move(loaded).value();
+  };
+  const Lease first = daemon.MustLead();
+  MustAccept(*daemon.store, first.epoch, DraftJob(1));
+  const StoredWorld before = load(first.epoch);
+  const Lease again = daemon.MustLead();
+  EXPECT_EQ(again.epoch.value, first.epoch.value + 1) << "the same server: nothing is left out";
+  EXPECT_EQ(load(again.epoch).last_seq, before.last_seq);
+  EXPECT_TRUE(load(again.epoch).lost_numbers.empty());
+
+  RunSql(url, "update histories set timeline = timeline + 1");
+  const Lease promoted = daemon.MustLead();
+  EXPECT_EQ(promoted.epoch.value, again.epoch.value + 1 + limits::kFailoverSkipsEpochs);
+  for (const Epoch epoch : {promoted.epoch, daemon.MustLead().epoch}) {
+    const StoredWorld after = load(epoch);
+    EXPECT_EQ(after.last_seq, before.last_seq + limits::kFailoverSkipsEvents);
+    EXPECT_EQ(after.last_job_id.value, before.last_job_id.value + limits::kFailoverSkipsJobs);
+    ASSERT_EQ(after.lost_numbers.size(), 1U);
+    EXPECT_TRUE(after.lost_numbers[0].Has(before.last_seq + 1));
+    EXPECT_FALSE(after.lost_numbers[0].Has(before.last_seq));
+    EXPECT_FALSE(after.lost_numbers[0].Has(after.last_seq + 1));
+  }
 }
 
 TEST(Leadership, ALeaderThatResignsGivesTheLeaseUpAndDoesNotTakeItAgain) {

@@ -135,5 +135,44 @@ class SynchronousPair(unittest.TestCase):
         self.assertIn("full_page_writes is off", self.server.run("muster", "status"))
 
 
+class AsynchronousPair(unittest.TestCase):
+    """Without a synchronous standby the last jobs are lost with the primary: no number of theirs is given out again."""
+
+    def test_what_is_lost_with_the_primary_leaves_its_numbers_behind(self):
+        primary = Postgres()
+        self.addCleanup(primary.close)
+        standby = Postgres("reserve", primary)
+        self.addCleanup(standby.close)
+        server = Server(["--postgres", primary.url(standby), "--simulated-cluster", "sim,cpu=64,memory=64Gi"]).start()
+        self.addCleanup(server.close)
+        server.run("muster", "apply", "-f", "-", stdin=QUEUES)
+
+        def submit(name):
+            """The job's number and that of its first event."""
+            status, job = server.call("POST", "/v1/namespaces/default/jobs", shell_job(name, "true", requests={"cpu": "100"}))
+            self.assertEqual(status, 201, job)
+            events = server.get(f"/v1/jobs/{job['id']}/events")[1]["items"]
+            return int(job["id"]), int(events[0]["seq"])
+
+        submit("kept")
+        primary.wait(lambda: standby.sql("select name from jobs") == [["kept"]], "the standby follows")
+        standby.sql("alter system set primary_conninfo = ''", database="postgres")
+        standby.sql("select pg_reload_conf()", database="postgres")
+        primary.wait(lambda: primary.sql("select count(*) from pg_stat_replication", database="postgres") == [["0"]], "the standby is cut off")
+        lost = submit("lost")
+        status = server.get("/v1/status")[1]
+        primary.kill()
+        standby.promote()
+        server.wait(lambda: server.get("/readyz")[0] == 200, what="ready on the standby")
+        self.assertEqual(standby.sql("select name from jobs"), [["kept"]])
+        job, event = submit("next")
+        self.assertGreater(job, lost[0])
+        self.assertGreater(event, max(lost[1], status["lastEvent"]), "a follower that goes on after the last event it saw misses none")
+        # The second lead on the same server leaves nothing out.
+        server.kill()
+        server.start()
+        self.assertLess(submit("last")[0], job + 100)
+
+
 if __name__ == "__main__":
     unittest.main()

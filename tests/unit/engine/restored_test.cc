@@ -14,7 +14,8 @@ class Restored : public DispatchCase {
   // The daemon starts on the store as it is now; it counts as a backup's.
   void Restore() {
     const std::int64_t last = world.Stored().last_seq;
-    world.store.MarkRestored({WallTime{1'000'000}, last, last + kLost});
+    world.store.MarkRestored({WallTime{1'000'000}, last});
+    world.store.MarkLost({last, last + kLost});
     world.Restart();
     world.members.Tell("east");
     world.Run();
@@ -119,6 +120,31 @@ TEST_F(Restored, AnObjectWithANumberOfTheLostHistoryIsAheadAndItsJobSaysWhere) {
   EXPECT_EQ(EventsOf("MemberObjectQuarantined"), 1U);
   EXPECT_EQ(world.StateOf(waits), JobState::kHeld);
   EXPECT_THAT(world.Job(waits)->message, HasSubstr("member cluster east has attempt 1 of it"));
+}
+
+// A promoted standby may lack the last commits of the primary that it replaces (rule D26).
+TEST_F(Restored, NumbersOfALostPrimaryAreNotGivenOutAndObjectsThatHaveThemAreSetAside) {
+  const JobId runs = Running("runs");
+  const JobId waits = Waiting("waits");
+  const std::int64_t last = world.Stored().last_seq;
+  world.members.objects[{"lost-job", 1, "east"}] = {
+      .uid = "lost",
+      .object = {"batch/v1", "Job", "default", "lost"},
+      .held = true,
+      .sequence = last + 1};
+  foreign = {"lost"};
+  world.store.MarkLost({last, last + kLost});
+  world.Restart();
+  world.members.Tell("east");
+  world.Run();
+  Collect();
+  EXPECT_EQ(EventsOf("MemberObjectQuarantined"), 1U);
+  EXPECT_EQ(world.StateOf(waits), JobState::kPending) << "nothing else is in doubt";
+  world.members.End(world.KeyOf(runs), RemotePhase::kSucceeded);
+  world.Run();
+  EXPECT_EQ(world.StateOf(waits), JobState::kRunning);
+  EXPECT_GT(world.Job(waits)->resource_version, last + kLost);
+  EXPECT_TRUE(world.members.objects.contains({"lost-job", 1, "east"})) << "no number reaches it";
 }
 
 }  // namespace

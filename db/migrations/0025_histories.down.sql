@@ -1,0 +1,2 @@
+drop function muster_last_numbers();
+drop table histories;
