@@ -164,6 +164,7 @@ void ToProto(const core::ClusterView& cluster, v1::Cluster* out) {
   out->set_name(member.name);
   out->set_backend(member.backend);
   out->set_healthy(member.healthy);
+  out->set_answers(member.healthy || member.answers);
   out->set_cordoned(member.cordoned);
   out->set_draining(member.draining);
   out->set_heartbeat_period_seconds(member.heartbeat_s);

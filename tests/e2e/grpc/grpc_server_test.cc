@@ -402,6 +402,7 @@ TEST_F(GrpcServerTest, AMemberThatDoesNotAnswer_SaysWhyAndSinceWhen) {
     ASSERT_TRUE(clusters_->GetCluster(&context, get, &cluster).ok());
   } while (cluster.healthy() && std::chrono::steady_clock::now() < deadline);
   EXPECT_FALSE(cluster.healthy());
+  EXPECT_FALSE(cluster.answers());
   EXPECT_EQ(cluster.message(), facts.message);
   EXPECT_EQ(cluster.observed_at().seconds(), 1'767'225'600);
   grpc::ClientContext context;
@@ -409,6 +410,16 @@ TEST_F(GrpcServerTest, AMemberThatDoesNotAnswer_SaysWhyAndSinceWhen) {
   ASSERT_TRUE(clusters_->ListClusters(&context, v1::ListClustersRequest(), &all).ok());
   ASSERT_EQ(all.items_size(), 1);
   EXPECT_EQ(all.items(0).message(), facts.message);
+
+  // One whose user lacks a permission answers, and takes no jobs all the same.
+  facts.answers = true;
+  engine_.Post(FactsCommand{facts});
+  do {
+    grpc::ClientContext again;
+    ASSERT_TRUE(clusters_->GetCluster(&again, get, &cluster).ok());
+  } while (!cluster.answers() && std::chrono::steady_clock::now() < deadline);
+  EXPECT_TRUE(cluster.answers());
+  EXPECT_FALSE(cluster.healthy());
 }
 
 TEST_F(GrpcServerTest, Reflection_ListsOurServices_ToAClientWithoutOurFiles) {
