@@ -50,6 +50,8 @@ Result<std::vector<Figure>> BenchMemory(const BenchOptions& options);
 /// kill -9 of daemon and PostgreSQL under submitting clients: counts acknowledged jobs that are
 /// gone and jobs that are there twice.
 Result<std::vector<Figure>> BenchRecover(const BenchOptions& options);
+/// kill -9 of a leader with `big` running jobs beside a standby: how long taking over needs.
+Result<std::vector<Figure>> BenchTakeover(const BenchOptions& options);
 /// From admission to release on members, beside a plain client that creates the same objects.
 Result<std::vector<Figure>> BenchDispatch(const BenchOptions& options);
 /// Memory and restart with many jobs that run on fake members.

@@ -105,6 +105,7 @@ int main(int argc, char** argv) {
   add("query", "squeue and get over a deep queue; memory", BenchQuery);
   add("beside", "submission beside 1,000 queries a second", BenchBeside);
   add("recover", "kill -9 under load: lost, doubled, time to ready", BenchRecover);
+  add("takeover", "kill -9 of a leader beside a standby: time to take over", BenchTakeover);
   add("dispatch", "admitted to released on members, beside a plain client", BenchDispatch);
   add("access", "one access decision with 10,000 bindings", BenchAccess);
   add("secure", "submission over TLS with tokens and 10,000 bindings, beside plain", BenchSecure);

@@ -110,7 +110,7 @@ Server::~Server() {
   std::filesystem::remove_all(data_dir_, ignored);
 }
 
-Result<double> Server::Start() {
+Result<double> Server::Start(const std::string& path) {
   const double begun = Now();
   std::vector<std::string> words = {bin_dir_ + "/musterd",
                                     "--data-dir",
@@ -132,13 +132,19 @@ Result<double> Server::Start() {
     execv(argv[0], argv.data());
     _exit(127);
   }
+  const Status answers = AwaitAnswer(path);
+  return answers.ok() ? Result<double>(Now() - begun) : answers.error();
+}
+
+Status Server::AwaitAnswer(const std::string& path) {
+  const double begun = Now();
   for (;;) {
-    if (Call("GET", "/readyz").ok()) return Now() - begun;
+    if (Call("GET", path).ok()) return Done{};
     if (waitpid(pid_, nullptr, WNOHANG) == pid_) {
       pid_ = -1;
       return Internal("musterd ended; see its log:\n" + ReadAll(data_dir_ + "/musterd.log"));
     }
-    if (Now() - begun > 120) return Internal("musterd is not ready after 120 s");
+    if (Now() - begun > 120) return Internal("musterd does not answer " + path + " after 120 s");
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
 }

@@ -29,8 +29,11 @@ class Server {
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
-  /// Starts the daemon and waits for /readyz; returns the seconds that this took.
-  Result<double> Start();
+  /// Starts the daemon and waits until `path` is answered, by a leader unless a copy of the world
+  /// serves it; returns the seconds that this took.
+  Result<double> Start(const std::string& path = "/readyz");
+  /// Waits until the running daemon answers `path`. Errors: it ends, or never does.
+  Status AwaitAnswer(const std::string& path);
   void Stop();
   /// Sends SIGKILL to the daemon and, with `database`, to its PostgreSQL, and reaps the daemon.
   void Kill(bool database);

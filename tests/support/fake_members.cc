@@ -96,7 +96,7 @@ void FakeMembers::Carry(std::size_t at, std::optional<Code> fault) {
   orders.erase(orders.begin() + static_cast<std::ptrdiff_t>(at));
   const bool happens = !fault.has_value() || *fault == Code::kUnknown;
   const std::optional<Error> error =
-      fault.has_value() ? std::optional<Error>(Error{*fault, "laid by the test"}) : std::nullopt;
+      fault.has_value() ? std::optional<Error>(Error{*fault, fault_text}) : std::nullopt;
   switch (order.kind) {
     case PendingOrder::Kind::kList:
       CarryList(std::move(order), happens);

@@ -63,6 +63,8 @@ class FakeMembers final : public OrderSink {
 
   /// True if every waiting order is for a member cluster that does not answer.
   bool Idle() const;
+  /// What the errors say that Carry makes.
+  std::string fault_text = "laid by the test";
   /// Carries out the oldest order, or the one at `at`. With `fault` the call fails with that code
   /// (kUnknown: it takes effect and fails nevertheless).
   void Carry(std::size_t at = 0, std::optional<Code> fault = std::nullopt);

@@ -124,9 +124,11 @@ Material ReadMaterial(Section& section, std::string_view data_key, std::string_v
   const std::string file = section.Text(file_key);
   if (file.empty()) return out;
   if (place.inline_only) {
-    section.Fail(file_key, "names a file, which is not taken from a member that is added: use " +
-                               std::string(data_key.empty() ? "token" : data_key) +
-                               " (kubectl config view --flatten writes what it has of files)");
+    section.Fail(file_key,
+                 "names a file, which is not taken from a member that is added: use " +
+                     (data_key.empty()
+                          ? "token, with the file's text"
+                          : std::string(data_key) + " (kubectl config view --flatten writes it)"));
     return out;
   }
   out.file = (fs::path(place.directory) / file).lexically_normal().string();

@@ -198,8 +198,15 @@ void Attempts::ShowStuck(const JobPtr& job, const dispatch::StepResult& result) 
   using dispatch::Action;
   // A list makes Orphans set aside the object that has the name.
   if (result.row.state == DispatchState::kQuarantined) commits_.OrderList(result.row.key.cluster);
-  std::string why = result.row.key.cluster;
-  why += (result.row.state == DispatchState::kUnknown ? " " : ": ") + result.message;
+  const std::string& member = result.row.key.cluster;
+  // Some errors of backends name the member themselves.
+  const std::string named = "member cluster " + member;
+  std::string why = member;
+  if (result.message.starts_with(named)) {
+    why += result.message.substr(named.size());
+  } else {
+    why += (result.row.state == DispatchState::kUnknown ? " " : ": ") + result.message;
+  }
   if (result.action == Action::kEnsureLater || result.action == Action::kRelease)
     why += "; trying again";
   jobs_.PutSoft(

@@ -282,14 +282,18 @@ void FoldStringData(json::object& secret) {
   secret.erase("stringData");
 }
 
-// The most pressing state: a member that does not answer may be cordoned too.
+// The most pressing state: a member that does not answer, or lacks what jobs need, may be cordoned
+// too.
 std::string StateCell(const json::value& cluster) {
-  if (ConditionText(cluster, "Healthy") == "False") return "Unreachable";
+  if (ConditionText(cluster, "Healthy") == "False") {
+    const bool answers = ConditionText(cluster, "Healthy", "reason") == "Unhealthy";
+    return answers ? "Unhealthy" : "Unreachable";
+  }
   if (FlagAt(cluster, {"status", "draining"})) return "Draining";
   return FlagAt(cluster, {"status", "cordoned"}) ? "Cordoned" : "Ready";
 }
 
-// Why a member does not answer. Everything else that it reports is on the page of `cluster
+// What is wrong with a member. Everything else that it reports is on the page of `cluster
 // describe`.
 std::string TroubleCell(const json::value& cluster) {
   return ConditionText(cluster, "Healthy") == "False" ? ConditionText(cluster, "Healthy", "message")

@@ -126,7 +126,8 @@ TEST(Leadership, OnAPromotedStandbyNumbersGoOnAboveThoseThatTheLostPrimaryMayHav
   RunSql(url, "update histories set timeline = timeline + 1");
   const Lease promoted = daemon.MustLead();
   EXPECT_EQ(promoted.epoch.value, again.epoch.value + 1 + limits::kFailoverSkipsEpochs);
-  for (const Epoch epoch : {promoted.epoch, daemon.MustLead().epoch}) {
+  Epoch epoch = promoted.epoch;
+  for (int lead = 0; lead < 2; ++lead, epoch = daemon.MustLead().epoch) {
     const StoredWorld after = load(epoch);
     EXPECT_EQ(after.last_seq, before.last_seq + limits::kFailoverSkipsEvents);
     EXPECT_EQ(after.last_job_id.value, before.last_job_id.value + limits::kFailoverSkipsJobs);

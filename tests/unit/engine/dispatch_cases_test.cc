@@ -609,6 +609,15 @@ TEST_F(DispatchCases, Case27_AMembersResourceQuotaRejectsForNow_ItWaitsAndSaysSo
   EXPECT_EQ(world.Job(id)->message, "");
 }
 
+TEST_F(DispatchCases, AnErrorThatNamesTheMemberItself_NamesItOnceInTheJobsMessage) {
+  const JobId id = Submit();
+  world.members.fault_text = "member cluster east: Muster's user lacks permissions there";
+  world.members.Carry(0, Code::kUnavailable);
+  world.Settle();
+  EXPECT_EQ(world.Job(id)->message,
+            "member cluster east: Muster's user lacks permissions there; trying again");
+}
+
 TEST_F(DispatchCases, Case28_Case29_SuspendedOnTheMember_IsShownAndNotFought) {
   const JobId id = Running();
   ObjectOf(id).phase = RemotePhase::kSuspended;

@@ -127,11 +127,11 @@ TEST_F(Restored, NumbersOfALostPrimaryAreNotGivenOutAndObjectsThatHaveThemAreSet
   const JobId runs = Running("runs");
   const JobId waits = Waiting("waits");
   const std::int64_t last = world.Stored().last_seq;
-  world.members.objects[{"lost-job", 1, "east"}] = {
-      .uid = "lost",
-      .object = {"batch/v1", "Job", "default", "lost"},
-      .held = true,
-      .sequence = last + 1};
+  const DispatchKey lost{Uid{1, 2}, 1, "east"};
+  world.members.objects[lost] = {.uid = "lost",
+                                 .object = {"batch/v1", "Job", "default", "lost"},
+                                 .held = true,
+                                 .sequence = last + 1};
   foreign = {"lost"};
   world.store.MarkLost({last, last + kLost});
   world.Restart();
@@ -144,7 +144,7 @@ TEST_F(Restored, NumbersOfALostPrimaryAreNotGivenOutAndObjectsThatHaveThemAreSet
   world.Run();
   EXPECT_EQ(world.StateOf(waits), JobState::kRunning);
   EXPECT_GT(world.Job(waits)->resource_version, last + kLost);
-  EXPECT_TRUE(world.members.objects.contains({"lost-job", 1, "east"})) << "no number reaches it";
+  EXPECT_TRUE(world.members.objects.contains(lost)) << "no number reaches it";
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 #include <string>
 #include <utility>
@@ -64,6 +65,25 @@ TEST(ObjectKinds, WhatIsPut_CanBeRemoved) {
     EXPECT_EQ(info->put == nullptr, info->remove == nullptr) << info->name;
     EXPECT_FALSE(info->columns.empty()) << info->name;
   }
+}
+
+TEST(ObjectKinds, AMembersStateCell_TellsOneThatAnswersFromOneThatDoesNot) {
+  const KindInfo* const info = FindKindOf("cluster.kubernetes-fleet.io", "MemberCluster");
+  ASSERT_NE(info, nullptr);
+  const auto column = std::find_if(info->columns.begin(), info->columns.end(), [](const auto& one) {
+    return std::string_view(one.header) == "STATE";
+  });
+  ASSERT_NE(column, info->columns.end());
+  const auto cell = [&](const char* healthy, const char* reason) {
+    return column->compute(json::value{
+        {"status",
+         {{"cordoned", true},
+          {"conditions",
+           json::array{{{"type", "Healthy"}, {"status", healthy}, {"reason", reason}}}}}}});
+  };
+  EXPECT_EQ(cell("True", "Reachable"), "Cordoned");
+  EXPECT_EQ(cell("False", "Unreachable"), "Unreachable");
+  EXPECT_EQ(cell("False", "Unhealthy"), "Unhealthy");
 }
 
 TEST(ObjectKinds, StoredStatuses_AreThoseOfChecksAndEvictions) {
