@@ -85,13 +85,16 @@ def main():
         ended = int(database.sql("select count(*) from job_state where terminal")[0][0])
         rows = {name: (int(live), int(dead)) for name, live, dead in database.sql(
             "select relname, n_live_tup, n_dead_tup from pg_stat_user_tables where relname in ('jobs', 'job_state', 'attempts', 'dispatches', 'events')")}
+        daemon.kill()
+        ready = daemon.start().ready_s[-1]
     finally:
         daemon.discard()
         database.close()
     half = points[len(points) // 2:]
     grew, dead = slope(half), max(dead / max(1, live + dead) for live, dead in rows.values())
     print(f"{ended} lives in {took:.0f} s ({ended / took:.0f}/s); memory {points[0][1]:.0f} -> {points[-1][1]:.0f} MiB; descriptors {descriptors[0]} -> "
-          f"{descriptors[-1]} (most {max(descriptors)}); rows live and dead: {rows}")
+          f"{descriptors[-1]} (most {max(descriptors)}); rows live and dead: {rows}; killed and started again "
+          f"among them: ready after {ready:.2f} s")
     if ended < chosen.lives:
         wrong.append(f"{chosen.lives - ended} lives are missing")
     if max(descriptors[len(descriptors) // 2:]) > max(descriptors[:len(descriptors) // 2 + 1]) + 20:
@@ -101,8 +104,8 @@ def main():
     for sentence in wrong:
         print(sentence)
     return conclude("R24", f"{ended} lives, memory {grew:+.2f} MiB a 100,000{' (too short for a slope)' if chosen.short else ''}, descriptors "
-                    f"{descriptors[0]} -> {descriptors[-1]}, dead rows {100 * dead:.0f} %", "memory <= +1 MiB a 100,000, descriptors flat, dead rows <= 20 %",
-                    not wrong, chosen.short or dead <= 0.2)
+                    f"{descriptors[0]} -> {descriptors[-1]}, dead rows {100 * dead:.0f} %, ready again after {ready:.2f} s",
+                    "memory <= +1 MiB a 100,000, descriptors flat, dead rows <= 20 %, ready <= 10 s", not wrong, chosen.short or (dead <= 0.2 and ready <= 10))
 
 
 if __name__ == "__main__":
