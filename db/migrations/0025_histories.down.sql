@@ -1,2 +1,3 @@
 drop function muster_last_numbers();
+drop function muster_timeline();
 drop table histories;

@@ -11,6 +11,14 @@ create table histories (
   job_floor bigint not null check (job_floor >= 0)               -- likewise for the numbers of jobs
 );
 
+-- The timeline that the server writes now; null if it does not tell (some managed services have no such functions).
+create function muster_timeline() returns bigint language plpgsql as $$
+begin
+  return ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::bigint;
+exception when feature_not_supported or undefined_function or insufficient_privilege then
+  return null;
+end $$;
+
 -- The highest numbers of jobs and events that this history, or one that was lost, may have given out.
 create function muster_last_numbers(out job bigint, out seq bigint) language sql stable as $$
   select greatest(coalesce((select max(id) from jobs), 0), coalesce((select max(job_floor) from restores), 0),

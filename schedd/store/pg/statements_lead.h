@@ -30,10 +30,10 @@ inline constexpr const char* kEndLeader =
 /// was promoted, and commits of the lost server may be missing: $8 to $10 tell how many numbers of
 /// events, jobs and epochs are left out then (rule D26).
 inline constexpr const char* kTakeLease =
-    "with begun as (select t.timeline, l.timeline is not null as follows from (select ('x' || "
-    "substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::bigint as timeline) t left "
-    "join (select timeline from histories order by number desc limit 1) l on true where "
-    "l.timeline is distinct from t.timeline), "
+    "with begun as (select t.timeline, l.timeline is not null as follows from (select "
+    "muster_timeline() as timeline) t left join (select timeline from histories order by number "
+    "desc limit 1) l on true where t.timeline is not null and l.timeline is distinct from "
+    "t.timeline), "
     "taken as (update leader set epoch = epoch + 1 + coalesce((select $10::bigint from begun where "
     "follows), 0), holder = $3, holder_id = $4, address = $5, ttl_ms = "
     "$6::bigint, since = clock_timestamp(), expires = clock_timestamp() + $6::bigint * interval "

@@ -138,6 +138,20 @@ TEST(Leadership, OnAPromotedStandbyNumbersGoOnAboveThoseThatTheLostPrimaryMayHav
   }
 }
 
+// Some managed services have none of the functions that tell the timeline.
+TEST(Leadership, AServerThatDoesNotTellItsTimelineIsLedIn_AndNoNumbersAreLeftOut) {
+  const std::string url = FreshDatabase(SharedServer());
+  LeasingDaemon daemon(url, "alpha", 1'000);
+  const Lease first = daemon.MustLead();
+  RunSql(url,
+         "create function public.pg_current_wal_lsn() returns pg_lsn language plpgsql as $$ begin "
+         "raise feature_not_supported; end $$; alter function muster_timeline() set search_path = "
+         "public, pg_catalog");
+  EXPECT_EQ(RunSql(url, "select muster_timeline() is null"), "t");
+  EXPECT_EQ(daemon.MustLead().epoch.value, first.epoch.value + 1);
+  EXPECT_EQ(RunSql(url, "select count(*) from histories"), "1");
+}
+
 TEST(Leadership, ALeaderThatResignsGivesTheLeaseUpAndDoesNotTakeItAgain) {
   const std::string url = FreshDatabase(SharedServer());
   LeasingDaemon first(url, "alpha", 60'000), second(url, "beta", 60'000);
