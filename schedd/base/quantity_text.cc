@@ -51,7 +51,7 @@ std::string DecimalText(__int128 billionths, bool with_exponent) {
   return Digits(billionths) + (exponent == 0 ? "" : "e" + std::to_string(exponent));
 }
 
-// The same by 1024; `units` has no fraction, because the smallest binary unit is 1.
+// The same by 1024; `units` is a multiple of it.
 std::string BinaryText(__int128 units) {
   static constexpr std::string_view kBinarySuffixes[] = {"", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"};
   std::size_t place = 0;
@@ -65,12 +65,14 @@ std::string BinaryText(__int128 units) {
 }  // namespace
 
 // A binary text below 1024 or with a fraction is written with a decimal suffix, as Kubernetes does.
+// So is one that no binary suffix fits: an API server answers it first without a suffix, and with a
+// decimal one when it has read that again; this text is its own canonical text.
 std::optional<std::string> CanonicalText(std::string_view text) {
   const auto billionths = ParseBillionths(text);
   if (!billionths.ok()) return std::nullopt;
   const Family family = FamilyOf(text);
   const bool small = *billionths > -1024 * kBillion && *billionths < 1024 * kBillion;
-  if (family == Family::kBinary && !small && *billionths % kBillion == 0)
+  if (family == Family::kBinary && !small && *billionths % (1024 * kBillion) == 0)
     return BinaryText(*billionths / kBillion);
   return DecimalText(*billionths, family == Family::kExponent);
 }

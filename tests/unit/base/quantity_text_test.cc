@@ -20,6 +20,7 @@ TEST(CanonicalText, IsWhatAnApiServerAnswers) {
       {"0.1n", "1n"},     {"-500m", "-500m"},
       {"+2", "2"},        {"1048576", "1048576"},
       {"0.000001", "1u"}, {"5e-1", "500e-3"},
+      {"7812.5Ki", "8M"}, {"1000.5Ki", "1024512"},
   };
   for (const auto& [text, wanted] : cases) EXPECT_EQ(CanonicalText(text), wanted) << text;
   for (const char* text : {"", "much", "1 Gi", "1e", "99999999999E"})
