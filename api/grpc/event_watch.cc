@@ -39,6 +39,7 @@ EventWatch::EventWatch(SchedulerService& service, const auth::Authenticator& aut
       context_(context),
       peer_(context->peer()),
       who_(std::move(who)),
+      lead_(service.LastLead()),
       counted_(std::move(counted)),
       on_done_(std::move(on_done)),
       filter_(service.authorizer(), who_),
@@ -162,6 +163,9 @@ void EventWatch::AskAgain() {
 
 // A write that takes longer than kWatchStallMs means that the client does not read.
 void EventWatch::OnTick(std::int64_t ms) {
+  // What the client has been told may be lost with a database server: it looks again.
+  if (service_.LastLead() != lead_)
+    End({grpc::StatusCode::UNAVAILABLE, "a new lead has begun; watch again after the last event"});
   asked_ms_ago_ += ms;
   if (asked_ms_ago_ >= limits::kAskAgainMs) {
     asked_ms_ago_ = 0;

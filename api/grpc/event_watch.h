@@ -36,8 +36,9 @@ class EventWatch final : public grpc::ServerWriteReactor<v1::Event>,
   void End(grpc::Status status);
   /// Ends the call with a status at once: a write under way is cancelled.
   void Drop(grpc::Status status);
-  /// `ms` have passed since the last tick. Drops a watch whose client does not read, and every
-  /// limits::kAskAgainMs asks whether the caller may go on (rule U25).
+  /// `ms` have passed since the last tick. Drops a watch whose client does not read, ends one that
+  /// began under another lead, and every limits::kAskAgainMs asks whether the caller may go on
+  /// (rule U25).
   void OnTick(std::int64_t ms);
   /// Identifies the connection that the call came over.
   const std::string& peer() const { return peer_; }
@@ -64,6 +65,7 @@ class EventWatch final : public grpc::ServerWriteReactor<v1::Event>,
   grpc::CallbackServerContext* const context_;  // gRPC's, until OnDone
   const std::string peer_;
   const auth::Principal who_;
+  const Epoch lead_;                           // under which it began
   const std::shared_ptr<const void> counted_;  // StreamCounts: as long as the call is open
   const std::function<void(const EventWatch*)> on_done_;
   std::shared_ptr<EventWatch> self_;  // keeps this alive until OnDone

@@ -51,6 +51,7 @@ void EventHub::Follow(auth::Principal who, std::int64_t since, std::shared_ptr<S
   // Before the first page is read: events published from here on are kept for the follower.
   ++following_;
   auto follower = std::make_shared<Follower>(service_.authorizer(), std::move(who));
+  follower->lead = service_.LastLead();
   follower->last = since;
   follower->sink = std::move(sink);
   follower->slot = std::move(slot);
@@ -150,12 +151,15 @@ void EventHub::AskAgain() {
 void EventHub::Tick() {
   workers_->After(kTickMs, [this] {
     const bool ready = service_.Ready().ok();
+    const Epoch lead = service_.LastLead();
+    const Error anew = Unavailable("a new lead has begun; go on after the last event");
     const bool beat = ++ticks_ % kHeartbeatTicks == 0;
     if (ready && ticks_ % kAskAgainTicks == 0) AskAgain();
     for (const FollowerPtr& follower : followers_) {
       // Another leader may commit events that this process does not publish. The client connects
       // again and gets 503 with a time to wait.
       if (!ready) follower->sink->End();
+      if (ready && follower->lead != lead) EndBecause(*follower->sink, anew);
       if (ready && beat) follower->sink->Write(": alive\n\n");
     }
     Prune();

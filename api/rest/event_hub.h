@@ -3,8 +3,9 @@
 // publishes. Between the two no event is lost or sent twice.
 //
 // Publish is called on the engine's thread and only pushes. Everything else happens on the writer
-// thread of Workers, reads of the store on its pool. While the daemon does not lead, streams end
-// within a second or so, and their clients resume from the last event they saw. A follower gets the
+// thread of Workers, reads of the store on its pool. While the daemon does not lead, and when it
+// has begun to lead anew, streams end within a second or so, and their clients resume from the last
+// event they saw and look again at what they wait for: it may be lost. A follower gets the
 // events that its caller may see, and ends when its credential or its right does (rules U24, U25).
 #pragma once
 
@@ -53,6 +54,7 @@ class EventHub {
         : who(caller), filter(authorizer, std::move(caller)) {}
     const auth::Principal who;
     api::EventFilter filter;       // used on the writer thread only
+    Epoch lead;                    // under which it began
     std::int64_t last = 0;         // seq of the last event sent to it
     bool live = false;             // false: it reads the store
     std::vector<Batch> meanwhile;  // published while it reads

@@ -48,6 +48,8 @@ class ServiceParts {
   /// Before the first request; null: no other daemon can lead.
   void SetLease(const LeaseBoard* lease) { lease_ = lease; }
   const LeaseBoard* lease() const { return lease_; }
+  /// The epoch of the lead that was seen last, of this daemon or of another; 0 without a lease.
+  Epoch LastLead() const { return lease_ == nullptr ? Epoch{} : lease_->standing().row.epoch; }
   WorldViewPtr View() const { return engine_.View(); }
   Store& store() const { return store_; }
   /// For questions that are about no object of the service: paths, and what somebody may do.

@@ -132,6 +132,31 @@ TEST(GrpcReadiness, AWatchThatEndsWithTheLeadNamesTheLeader) {
   EXPECT_EQ(std::string(found->second.data(), found->second.size()), row.address);
 }
 
+TEST(GrpcReadiness, AWatchEndsWhenItsDaemonHasBegunToLeadAnew) {
+  WaitingGrpc world;
+  LeaseBoard lease{world.clock, nullptr};
+  lease.SetSelf({"own", "here", "http://here.example:1", 5000, true, {}});
+  world.service.SetLease(&lease);
+  LeaseRow row;
+  row.epoch.value = 1;
+  lease.Took({}, row);
+  std::jthread loop([&world](std::stop_token stop) { world.engine.Run(stop); });
+  while (!world.engine.View()->ready) std::this_thread::yield();
+  grpc::ClientContext context;
+  const auto jobs = v1::JobService::NewStub(world.channel);
+  const auto watch = jobs->WatchEvents(&context, v1::WatchEventsRequest());
+  watch->WaitForInitialMetadata();
+  row.epoch.value = 2;
+  lease.Took({}, row);
+  v1::Event event;
+  EXPECT_FALSE(watch->Read(&event));
+  const grpc::Status ended = watch->Finish();
+  EXPECT_EQ(ended.error_code(), grpc::StatusCode::UNAVAILABLE);
+  EXPECT_NE(ended.error_message().find("a new lead has begun"), std::string::npos)
+      << ended.error_message();
+  world.server.Stop();
+}
+
 TEST(GrpcReadiness, HealthFollowsTheLead) {
   WaitingGrpc world;
   using grpc::health::v1::HealthCheckResponse;

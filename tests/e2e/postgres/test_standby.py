@@ -3,6 +3,7 @@ says what it waits for."""
 import http.client
 import json
 import signal
+import subprocess
 import threading
 import time
 import unittest
@@ -159,6 +160,11 @@ class AsynchronousPair(unittest.TestCase):
         standby.sql("alter system set primary_conninfo = ''", database="postgres")
         standby.sql("select pg_reload_conf()", database="postgres")
         primary.wait(lambda: primary.sql("select count(*) from pg_stat_replication", database="postgres") == [["0"]], "the standby is cut off")
+        waits = subprocess.Popen(["sbatch", "--wait", "--hold", "--wrap", "true"], env=server.environment(),
+                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        self.addCleanup(waits.communicate)
+        self.addCleanup(waits.kill)
+        primary.wait(lambda: len(primary.sql("select name from jobs")) == 2, "sbatch is acknowledged")
         lost = submit("lost")
         status = server.get("/v1/status")[1]
         primary.kill()
@@ -168,6 +174,10 @@ class AsynchronousPair(unittest.TestCase):
         job, event = submit("next")
         self.assertGreater(job, lost[0])
         self.assertGreater(event, max(lost[1], status["lastEvent"]), "a follower that goes on after the last event it saw misses none")
+        # Who waits for a job that is lost is told, and does not wait for ever.
+        said, _ = waits.communicate(timeout=PATIENCE)
+        self.assertNotEqual(waits.returncode, 0, said)
+        self.assertIn("does not exist", said)
         # The second lead on the same server leaves nothing out.
         server.kill()
         server.start()

@@ -57,6 +57,26 @@ TEST_F(ElsewhereTest, WithoutACopyEveryRouteOfTheWorldIsSentToTheLeader) {
     EXPECT_EQ(world.Ask("GET", path).status, 200) << path;
 }
 
+// What a follower was told under the lead before may be lost with a server of the database.
+TEST_F(ElsewhereTest, AStreamOfEventsEndsWhenThisDaemonHasBegunToLeadAnew) {
+  const auto lead = [&](std::int64_t epoch) {
+    LeaseRow now;
+    now.epoch.value = epoch;
+    now.id = "own";
+    now.left_ms = now.ttl_ms = 5000;
+    world.lease.Took({}, now);
+    world.term->Begin(now.epoch, world.clock.Now(), world.clock.Now());
+    world.lease.Leads();
+  };
+  while (!world.engine.View()->ready) world.engine.Step();
+  lead(1);
+  RawClient follower(world.server.port());
+  follower.Send("GET /v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  ASSERT_TRUE(follower.ReadUntil(": following from "));
+  lead(2);
+  EXPECT_TRUE(follower.ReadUntil(": the stream ends: a new lead has begun"));
+}
+
 TEST_F(ElsewhereTest, ReadsAreAnsweredFromTheCopyWithItsAge) {
   AnotherLeads();
   world.lease.Copied(world.clock.Now());
