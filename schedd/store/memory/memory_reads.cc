@@ -64,8 +64,6 @@ void MemoryStore::MarkLost(const LostNumbers& lost) {
   lost_numbers_.push_back(lost);
 }
 
-// last_seq is the highest number that any stored row carries, so that the engine never gives an
-// event number twice.
 void MemoryStore::BeforeLoad(std::function<void()> hook) {
   MutexLock lock(mutex_);
   before_load_ = std::move(hook);
@@ -76,6 +74,8 @@ void MemoryStore::FailReads(bool fail) {
   reads_fail_ = fail;
 }
 
+// last_seq is the highest number that any stored row carries, so that the engine never gives an
+// event number twice.
 Result<StoredWorld> MemoryStore::Load(Epoch epoch, WallTime finished_since) {
   std::function<void()> before;
   {
