@@ -152,14 +152,16 @@ void EventHub::Tick() {
   workers_->After(kTickMs, [this] {
     const bool ready = service_.Ready().ok();
     const Epoch lead = service_.LastLead();
-    const Error anew = Unavailable("a new lead has begun; go on after the last event");
     const bool beat = ++ticks_ % kHeartbeatTicks == 0;
     if (ready && ticks_ % kAskAgainTicks == 0) AskAgain();
     for (const FollowerPtr& follower : followers_) {
       // Another leader may commit events that this process does not publish. The client connects
       // again and gets 503 with a time to wait.
       if (!ready) follower->sink->End();
-      if (ready && follower->lead != lead) EndBecause(*follower->sink, anew);
+      if (ready && follower->lead != lead) {
+        EndBecause(*follower->sink,
+                   Unavailable("a new lead has begun; go on after the last event"));
+      }
       if (ready && beat) follower->sink->Write(": alive\n\n");
     }
     Prune();

@@ -1,19 +1,18 @@
 // Benchmark: two daemons on one PostgreSQL with many jobs that run on 20 fake members. The leader
 // is killed; how long the standby needs from the end of the lease until it leads and is steady.
-#include <libpq-fe.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
-#include <memory>
 
 #include "schedd/store/pg/embedded_postgres.h"
 #include "tests/bench/bench_members.h"
 #include "tests/bench/benchmarks.h"
 #include "tests/bench/release_watch.h"
 #include "tests/bench/server.h"
+#include "tests/bench/sql_ceiling.h"
 
 namespace muster::bench {
 namespace {
@@ -43,14 +42,11 @@ struct Scratch {
 
 // For how many seconds the lease still holds by the database's clock.
 Result<double> LeaseLeft(const std::string& url) {
-  const std::unique_ptr<PGconn, decltype(&PQfinish)> connection(PQconnectdb(url.c_str()),
-                                                                &PQfinish);
-  const std::unique_ptr<PGresult, decltype(&PQclear)> rows(
-      PQexec(connection.get(),
-             "select extract(epoch from expires - clock_timestamp())::float8 from leader"),
-      &PQclear);
-  if (PQntuples(rows.get()) != 1) return Internal(PQerrorMessage(connection.get()));
-  return std::max(0.0, std::atof(PQgetvalue(rows.get(), 0, 0)));
+  const auto rows =
+      QueryRows(url, "select extract(epoch from expires - clock_timestamp())::float8 from leader");
+  if (!rows.ok()) return rows.error();
+  if (rows->size() != 1) return Internal("the database has no leader row");
+  return std::max(0.0, std::atof((*rows)[0][0].c_str()));
 }
 
 struct Times {

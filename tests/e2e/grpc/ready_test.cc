@@ -106,17 +106,24 @@ TEST(GrpcReadiness, ADaemonThatDoesNotLeadNamesTheLeaderAndIsNotServing) {
   EXPECT_EQ(HealthOf(world.channel, ""), HealthCheckResponse::SERVING) << "the process is up";
 }
 
+// A watch of events that has begun. The engine runs already.
+std::unique_ptr<grpc::ClientReader<v1::Event>> OpenWatch(WaitingGrpc& world,
+                                                         grpc::ClientContext* context) {
+  while (!world.engine.View()->ready) std::this_thread::yield();
+  const auto jobs = v1::JobService::NewStub(world.channel);
+  auto watch = jobs->WatchEvents(context, v1::WatchEventsRequest());
+  watch->WaitForInitialMetadata();
+  return watch;
+}
+
 TEST(GrpcReadiness, AWatchThatEndsWithTheLeadNamesTheLeader) {
   WaitingGrpc world;
   LeaseBoard lease{world.clock, nullptr};
   lease.SetSelf({"own", "here", "http://here.example:1", 5000, false, {}});
   world.service.SetLease(&lease);
   std::jthread loop([&world](std::stop_token stop) { world.engine.Run(stop); });
-  while (!world.engine.View()->ready) std::this_thread::yield();
   grpc::ClientContext context;
-  const auto jobs = v1::JobService::NewStub(world.channel);
-  const auto watch = jobs->WatchEvents(&context, v1::WatchEventsRequest());
-  watch->WaitForInitialMetadata();
+  const auto watch = OpenWatch(world, &context);
   LeaseRow row;
   row.epoch.value = 3;
   row.id = "other";
@@ -141,11 +148,8 @@ TEST(GrpcReadiness, AWatchEndsWhenItsDaemonHasBegunToLeadAnew) {
   row.epoch.value = 1;
   lease.Took({}, row);
   std::jthread loop([&world](std::stop_token stop) { world.engine.Run(stop); });
-  while (!world.engine.View()->ready) std::this_thread::yield();
   grpc::ClientContext context;
-  const auto jobs = v1::JobService::NewStub(world.channel);
-  const auto watch = jobs->WatchEvents(&context, v1::WatchEventsRequest());
-  watch->WaitForInitialMetadata();
+  const auto watch = OpenWatch(world, &context);
   row.epoch.value = 2;
   lease.Took({}, row);
   v1::Event event;

@@ -13,40 +13,7 @@ export type PlacementStatus = { /** Scheduled, RolloutStarted, Overridden, WorkS
 export type PlacedResource = { /** absent for the core group */ group: string; version: string; kind: string; name: string; /** absent if it has none */ namespace: string; /** that it came in */ envelope: { name: string; namespace: string; type: "ClusterResourceEnvelope" | "ResourceEnvelope"; }; condition: Condition; observationTime: string; firstDriftedObservedTime: string; firstDiffedObservedTime: string; /** of the object on the member; absent if there is none */ targetClusterObservedGeneration: number; observedDrifts: Array<PlacedDifference>; observedDiffs: Array<PlacedDifference>; };
 export type PlacedDifference = { /** JSON pointer; / is the whole object */ path: string; /** absent where the member has nothing; values of Secrets are not shown */ valueInMember: string; /** absent where the manifest has nothing */ valueInHub: string; };
 export type Condition = { type: string; status: "True" | "False" | "Unknown"; observedGeneration: number; lastTransitionTime: string; reason: string; message: string; };
-export type MemberFacts = {
-  name: string; backend: string; healthy: boolean;
-  /** also true of a member that takes no jobs because its user lacks a permission there */
-  answers: boolean;
-  message: string;
-  /** absent if it tells nothing by itself */
-  observedAt: string;
-  ageSeconds: number;
-  /** facts are told at least that often; absent if it tells nothing by itself */
-  heartbeatPeriodSeconds: number;
-  /** the next heartbeat is 30 seconds overdue */
-  stale: boolean;
-  cordoned: boolean;
-  version: string;
-  nodeCount: number;
-  labels: Record<string, string>;
-  taints: Array<{key: string; value: string; effect: string;}>;
-  /** what placements may ask for and sort by */
-  properties: Record<string, string>;
-  datasets: Array<string>;
-  /** of jobs that it serves; absent if not told */
-  kinds: Array<string>;
-  capacity: Record<string, string>;
-  allocatable: Record<string, string>;
-  usedByOthers: Record<string, string>;
-  free: Record<string, string>;
-  /** absent if not told */
-  machines: {
-    ready: number; /** the most of each resource that is free on one machine */
-    largestFree: Record<string, string>;
-    /** how many machines have how much free, in powers of two */
-    freeSlots: Record<string, Array<{atLeast: string; machines: number;}>>;
-  };
-};
+export type MemberFacts = { name: string; backend: string; healthy: boolean; /** also true of a member that takes no jobs because its user lacks a permission there */ answers: boolean; message: string; /** absent if it tells nothing by itself */ observedAt: string; ageSeconds: number; /** facts are told at least that often; absent if it tells nothing by itself */ heartbeatPeriodSeconds: number; /** the next heartbeat is 30 seconds overdue */ stale: boolean; cordoned: boolean; version: string; nodeCount: number; labels: Record<string, string>; taints: Array<{ key: string; value: string; effect: string; }>; /** what placements may ask for and sort by */ properties: Record<string, string>; datasets: Array<string>; /** of jobs that it serves; absent if not told */ kinds: Array<string>; capacity: Record<string, string>; allocatable: Record<string, string>; usedByOthers: Record<string, string>; free: Record<string, string>; /** absent if not told */ machines: { ready: number; /** the most of each resource that is free on one machine */ largestFree: Record<string, string>; /** how many machines have how much free, in powers of two */ freeSlots: Record<string, Array<{ atLeast: string; machines: number; }>>; }; };
 export type Explanation = { job: JobMention; /** the moment that all of this is true of */ time: string; state: string; reason: string; /** one sentence */ summary: string; /** the scheduler's own sentence, if it says more */ message: string; /** since when, until when, what it holds */ facts: Array<string>; /** among those of its ClusterQueue that wait and may be tried, from 1; 0 if it is none of them */ position: number; waiting: number; localPosition: number; localWaiting: number; /** the first of those before it */ ahead: Array<JobMention>; /** none of its ClusterQueue starts before this job */ blockedBy: JobMention | null; blocked: string; flavors: Array<{ podSet: string; flavor: string; /** "" if the flavor itself cannot be used; then there are no amounts */ resource: string; reason: string; message: string; /** what the job holds or would get */ chosen: boolean; requested: string; available: string; potential: string; used: string; nominal: string; /** what must become free for it */ missing: string; /** where in the cohort tree the limit binds */ limit: string; }>; clusters: Array<{ cluster: string; /** could hold it if it were empty */ eligible: boolean; fitsNow: boolean; message: string; /** what turns the job away: TaintToleration, ClusterAffinity, Capacity, ...; "" if nothing does */ filter: string; affinityScore: number; spreadScore: number; /** of a job that a placement governs */ terms: Array<{ term: string; /** 0: of a spread constraint */ weight: number; score: number; }>; }>; /** null unless quota that others use is what it lacks */ preemption: { policies: string; outcome: string; victims: Array<JobMention>; heldBy: Array<{ clusterQueue: string; own: boolean; workloads: number; /** those whose priority the policy gives away */ allowed: number; amounts: Record<string, string>; jobs: Array<JobMention>; /** whether they may be preempted for it, and why not */ verdict: string; }>; moreQueues: number; /** what would have to be otherwise, and whom it would preempt then */ wouldAllow: Array<string>; } | null; wouldHelp: Array<string>; /** null unless it waits */ estimatedStart: { /** an upper bound under the assumptions; null if it is unknown */ latest: string | null; text: string; /** jobs it depends on that declare no time limit */ withoutLimit: Array<JobMention>; assumptions: Array<string>; } | null; };
 export type Quota = { clusterQueue: string; flavor: string; resource: string; nominal: string; /** null: none */ borrowingLimit: string | null; /** null: none */ lendingLimit: string | null; /** by admitted jobs */ used: string; /** `used`, and what jobs hold whose admission checks are not ready */ reserved: string; /** what it uses beyond its own quota */ borrowed: string; /** what another job could get now */ available: string; /** changes with the ClusterQueue */ etag: string; };
 export type QueueLine = { /** jobs in the order, seen or not */ waiting: number; items: Array<{ /** from 1 */ position: number; id: number; namespace: string; name: string; displayName: string; queue: string; clusterQueue: string; user: string; priority: number; state: string; submitTime: string; reason: string; /** why it waits */ message: string; }>; };
