@@ -86,7 +86,9 @@ json::object* MutableObject(json::object* object, std::string_view key) {
 }
 
 json::object& MakeObjectAt(json::object& parent, std::string_view key) {
-  json::value& value = parent[key];
+  // operator[] makes room for one more member before it looks for the key.
+  json::value* found = parent.if_contains(key);
+  json::value& value = found != nullptr ? *found : parent[key];
   return value.is_object() ? value.get_object() : value.emplace_object();
 }
 

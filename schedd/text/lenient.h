@@ -97,7 +97,8 @@ json::value* MutableMember(json::value* value, std::string_view key);
 /// `object` is null.
 json::object* MutableObject(json::object* object, std::string_view key);
 /// parent[key] as an object, to be changed: an empty one is made where the member is absent or of
-/// another type, whose value is lost.
+/// another type, whose value is lost. References to other members of `parent` stay valid if the
+/// member is there; a new one may move them, as parent[key] always may.
 json::object& MakeObjectAt(json::object& parent, std::string_view key);
 
 }  // namespace muster

@@ -20,3 +20,14 @@ find_package(prometheus-cpp CONFIG REQUIRED)
 if(MUSTER_TESTS)
   find_package(GTest CONFIG REQUIRED)
 endif()
+
+# Sanitizers do not see what the packaged library reads and writes, and a reference into a JSON object that has grown is followed there
+# first. So their builds compile the library themselves.
+if(MUSTER_SANITIZE)
+  file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/boost_json.cc CONTENT "#include <boost/json/src.hpp>\n")
+  add_library(muster_boost_json STATIC ${CMAKE_BINARY_DIR}/boost_json.cc)
+  target_link_libraries(muster_boost_json PUBLIC Boost::headers)
+  set(MUSTER_JSON muster_boost_json)
+else()
+  set(MUSTER_JSON Boost::json)
+endif()

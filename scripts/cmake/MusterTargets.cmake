@@ -14,7 +14,7 @@ endif()
 
 # Hardening of everything that is built, tests included (S27): tables that are read-only once they are relocated (programs are
 # position-independent by Debian's default and CMAKE_POSITION_INDEPENDENT_CODE), canaries, checked stack growth, and checked branches where the processor can. A sanitizer replaces the checks.
-if(NOT MUSTER_SANITIZE)
+if(NOT MUSTER_SANITIZE AND NOT MUSTER_COVERAGE)
   add_compile_options(-fstack-protector-strong -fstack-clash-protection)
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     add_compile_options(-fcf-protection)
@@ -75,6 +75,11 @@ endif()
 if(MUSTER_SANITIZE AND NOT MUSTER_FUZZ)
   # Without optimization the suite takes several times as long. gcc sees uninitialized variables where sanitizers have put code between.
   add_compile_options(-O1 -g1 -Wno-maybe-uninitialized)
+endif()
+if(MUSTER_COVERAGE)
+  # As little optimization as leaves each line its own count.
+  add_compile_options(--coverage -O0 -g1)
+  add_link_options(--coverage)
 endif()
 if(MUSTER_SANITIZE STREQUAL "address")
   add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)

@@ -1,11 +1,12 @@
 // Batch scripts: the words of the #SBATCH lines, the fields that they make, and the manifest; one
-// that is taken is a job.
+// that is taken is a job, which can be rendered for a member.
 #include "schedd/shapes/batch/batch_directives.h"
 #include "schedd/shapes/batch/batch_manifest.h"
 #include "schedd/shapes/batch/sbatch_options.h"
 #include "schedd/shapes/kinds/shape.h"
 #include "schedd/text/json.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/taken_job.h"
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace muster;
@@ -21,5 +22,6 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto job = shapes::ParseJob(std::move(*manifest));
   fuzz::Require(job.ok() || !job.error().detail.empty() || !job.error().fields.empty(),
                 "a refusal says why");
+  if (job.ok()) fuzz::UseTaken(*job);
   return 0;
 }

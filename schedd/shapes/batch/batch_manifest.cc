@@ -142,8 +142,9 @@ Result<json::value> BatchScriptManifest(const json::object& request, std::string
   if (auto* qos = fields.if_contains("qos")) {  // another name for priorityClass
     if (fields.contains("priorityClass"))
       return InvalidField("qos", "is another word for priorityClass; give one of them");
-    fields["priorityClass"] = std::move(*qos);
+    json::value text = std::move(*qos);
     fields.erase("qos");
+    fields["priorityClass"] = std::move(text);
   }
   OverlaySbatchFields(std::move(directives).value(), &fields);
   for (const char* point : {"begin", "deadline"}) ResolvePoint(point, now, &fields);

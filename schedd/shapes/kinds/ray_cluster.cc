@@ -120,7 +120,9 @@ void VisitRayClusterTemplates(json::object& spec, const TemplateVisitor& visit) 
   if (groups == nullptr || !groups->is_array()) return;
   for (auto& group : groups->get_array()) {
     auto& object = group.as_object();
-    visit(std::string_view(object.at("groupName").as_string()), MakeObjectAt(object, "template"));
+    // First, because a new member moves the name.
+    json::object& pod_template = MakeObjectAt(object, "template");
+    visit(std::string_view(object.at("groupName").as_string()), pod_template);
   }
 }
 

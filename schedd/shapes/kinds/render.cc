@@ -106,14 +106,13 @@ Status AddCheckUpdates(const JobRecord& job, std::string_view pod_set, json::obj
   for (const AdmissionCheckStatus& check : job.admission_state->checks) {
     for (const PodSetUpdate& update : check.updates) {
       if (update.pod_set != pod_set) continue;
+      // One after the other, because a new member of the template moves the others.
       json::object& metadata = MakeObjectAt(pod_template, "metadata");
+      Status status = Extend(metadata, "labels", update.labels, check.name);
+      if (status.ok()) status = Extend(metadata, "annotations", update.annotations, check.name);
       json::object& spec = MakeObjectAt(pod_template, "spec");
-      for (const Status& status :
-           {Extend(metadata, "labels", update.labels, check.name),
-            Extend(metadata, "annotations", update.annotations, check.name),
-            Extend(spec, "nodeSelector", update.node_selector, check.name)}) {
-        if (!status.ok()) return status;
-      }
+      if (status.ok()) status = Extend(spec, "nodeSelector", update.node_selector, check.name);
+      if (!status.ok()) return status;
       AddTolerations(update.tolerations, spec);
     }
   }
@@ -161,6 +160,14 @@ void EraseQueueKeys(bool all, json::object& metadata) {
       key = key->key().starts_with(kKueuePrefix) ? keys->erase(key) : key + 1;
     }
   }
+}
+
+// The metadata of the job's object, without Muster's labels.
+void NameOnMember(const JobRecord& job, const std::string& name, json::object& metadata) {
+  metadata["name"] = name;
+  metadata["namespace"] = job.ns;
+  metadata.erase("generateName");
+  EraseQueueKeys(MemberQueuesCheck(job) != nullptr, metadata);
 }
 
 // What pods of batch scripts get by default: the LocalQueue's text, else the ClusterQueue's; "":
@@ -263,12 +270,8 @@ Result<RenderedJob> Render(const JobRecord& job, const json::value& manifest,
   json::value copy = WithoutServerFields(manifest);
   ShowChangedSpec(BatchStateOf(job).changed_spec, &copy);
   auto& object = copy.get_object();
-  auto& metadata = MakeObjectAt(object, "metadata");
   std::string name = RemoteObjectOf(job).name;
-  metadata["name"] = name;
-  metadata["namespace"] = job.ns;
-  metadata.erase("generateName");
-  EraseQueueKeys(MemberQueuesCheck(job) != nullptr, metadata);
+  NameOnMember(job, name, MakeObjectAt(object, "metadata"));
   const std::string only_pod_set =
       job.shape == ShapeKind::kWorkload ? OnlyPodSetOf(manifest) : std::string();
   OpsOf(job.shape).prepare(object, ContextOf(job, config, options), &rendered.dependents);
@@ -286,7 +289,7 @@ Result<RenderedJob> Render(const JobRecord& job, const json::value& manifest,
     MakeObjectAt(pod_metadata, "labels")[kPodSetLabel] = pod_set;
   });
   if (!status.ok()) return status.error();
-  AddLabels(job, options.instance_id, metadata);
+  AddLabels(job, options.instance_id, MakeObjectAt(object, "metadata"));
   for (auto& dependent : rendered.dependents) {
     AddLabels(job, options.instance_id, MakeObjectAt(dependent.manifest.as_object(), "metadata"));
   }

@@ -346,7 +346,7 @@ TEST(RestSystem, TheDaemonsOwnPathsAnswer) {
 
 TEST(RestLogs, WholeTailAndMissing) {
   ApiWorld api;
-  const std::string id = api.Submit("train");
+  const std::string id = api.SubmitSent("train");
   std::string text;
   for (int i = 0; i < 100'000; ++i) text += "line " + std::to_string(i) + "\n";
   api.backend.Append(text, true);
@@ -360,7 +360,7 @@ TEST(RestLogs, WholeTailAndMissing) {
 
 TEST(RestLogs, AnAnswerSaysWhereItBeginsAndALaterOneGoesOnThere) {
   ApiWorld api;
-  const std::string id = api.Submit("train");
+  const std::string id = api.SubmitSent("train");
   const std::string logs = "/v1/jobs/" + id + "/logs";
   const auto begins = [&api](const std::string& target) {
     const std::string head = api.Get(target).head, name = "Muster-Log-Offset: ";
@@ -399,8 +399,7 @@ TEST(RestLogs, AnAnswerSaysWhereItBeginsAndALaterOneGoesOnThere) {
 
 TEST(RestLogs, ReadersThatWaitForAMember_KeepNobodyElseWaiting) {
   ApiWorld api;
-  const std::string job = api.Submit("train");
-  while (api.Get("/v1/jobs/" + job + "/logs").status != 200) std::this_thread::yield();
+  const std::string job = api.SubmitSent("train");
   api.backend.log_reads.Hold();
   std::vector<std::thread> readers;
   for (int i = 0; i < limits::kRestPoolThreads; ++i) {

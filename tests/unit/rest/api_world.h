@@ -106,6 +106,12 @@ class ApiWorld {
     MUSTER_CHECK(answer.status == 201);
     return std::to_string(Json(answer.body).at("id").to_number<std::int64_t>());
   }
+  /// The same of a job that was sent to a member, so that it has a log.
+  std::string SubmitSent(const std::string& name) {
+    const std::string id = Submit(name);
+    while (Get("/v1/jobs/" + id + "/logs").status != 200) std::this_thread::yield();
+    return id;
+  }
 
   ServiceWorld w;
   LogBackend backend;

@@ -453,6 +453,25 @@ TEST(Render, ChecksAddToTheirPodSetAndAContradictionIsRefused) {
             "admission check capacity sets labels a to \"check\", which is set otherwise already");
 }
 
+TEST(Render, ChecksAddToATemplateThatHasNoMetadata) {
+  const ParsedJob parsed =
+      Job(Yaml("{apiVersion: batch/v1, kind: Job, metadata: {name: j}, spec: {template: " +
+               std::string(kPod) + "}}"));
+  JobRecord record = Record(parsed);
+  AdmissionState state;
+  AdmissionCheckStatus check;
+  check.name = "capacity";
+  check.updates = {{parsed.pod_sets[0].name, {{"b", "check"}}, {{"note", "booked"}}, {}, {}}};
+  state.checks = {check};
+  record.admission_state = std::make_shared<const AdmissionState>(state);
+  const auto rendered = Render(record, parsed.manifest, Config(), {"inst", false});
+  ASSERT_TRUE(rendered.ok());
+  const json::value* metadata = At(rendered->object.manifest, {"spec", "template", "metadata"});
+  ASSERT_NE(metadata, nullptr);
+  EXPECT_EQ(TextAt(*metadata, {"labels", "b"}), "\"check\"");
+  EXPECT_EQ(TextAt(*metadata, {"annotations", "note"}), "\"booked\"");
+}
+
 TEST(Render, AJobSetsJobsGetTheDefaultsOfItsWebhook) {
   const struct {
     const char* what;

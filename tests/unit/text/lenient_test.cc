@@ -168,5 +168,13 @@ TEST(LenientTest, AnObjectIsMadeWhereThereIsNone) {
   EXPECT_EQ(TextAt(root, {"metadata", "labels", "a"}), "b");
 }
 
+TEST(LenientTest, AnObjectThatIsThere_MovesNoOtherMember) {
+  // Made in one piece, so there is no room for another member.
+  json::object root = {{"a", "text"}, {"b", json::object()}};
+  const json::value* before = root.if_contains("a");
+  MakeObjectAt(root, "b");
+  EXPECT_EQ(root.if_contains("a"), before);
+}
+
 }  // namespace
 }  // namespace muster
