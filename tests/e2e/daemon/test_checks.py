@@ -193,6 +193,18 @@ class Checks(unittest.TestCase):
         self.assertEqual((failed["state"], failed["reason"]), ("Failed", "FailedToStart"), failed)
         self.assertIn("zone", failed["message"])
 
+    def test_what_a_check_adds_comes_to_pods_that_have_no_metadata(self):
+        job = self.submit("booked", "while [ ! -e go ]; do sleep 0.1; done")
+        self.controller.reserved("booked")
+        status, answer = self.controller.answer("booked", "budget", "Ready", "granted",
+                                                podSetUpdates=[{"name": "main", "labels": {"zone": "b"}, "annotations": {"note": "booked"}}])
+        self.assertEqual(status, 200, answer)
+        self.server.wait_state(job, "Running")
+        sent = self.server.get(f"/v1/jobs/{job}/manifest")[1]["sent"][0]
+        self.server.run("scancel", str(job))
+        metadata = sent["spec"]["template"]["metadata"]
+        self.assertEqual((metadata["labels"].get("zone"), metadata["annotations"].get("note")), ("b", "booked"))
+
     def test_a_queue_whose_check_has_no_controller_admits_nothing_until_it_has(self):
         self.controller.activate("spot-room", False)
         try:
