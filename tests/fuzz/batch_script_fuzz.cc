@@ -17,7 +17,9 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   // A script that is no text cannot come by REST.
   const auto request = ParseJson(WriteJson(json::object{{"script", script}, {"queue", "main"}}));
   if (!request.ok()) return 0;
-  auto manifest = shapes::BatchScriptManifest(request->as_object(), "default");
+  // Outside the arena that it was read into: there, memory that has moved can still be used.
+  const json::object outside(request->as_object(), json::storage_ptr());
+  auto manifest = shapes::BatchScriptManifest(outside, "default");
   if (!manifest.ok()) return 0;
   const auto job = shapes::ParseJob(std::move(*manifest));
   fuzz::Require(job.ok() || !job.error().detail.empty() || !job.error().fields.empty(),

@@ -49,7 +49,9 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto documents = ParseDocuments(fuzz::Text(data, size));
   if (!documents.ok()) return 0;
   ConfigView config;
-  for (const json::value& document : *documents) {
+  for (const json::value& read : *documents) {
+    // Outside the arena that it was read into: there, memory that has moved can still be used.
+    const json::value document(read, json::storage_ptr());
     if (shapes::IsJobShape(document)) ReadJob(document, config);
     if (shapes::IsConfigObject(document)) ReadObject(document, &config);
   }
