@@ -354,7 +354,7 @@ TEST_F(GrpcServerTest, AClusterIsAskedBeforeItIsAdded_AndGoesAgain) {
 
   const grpc::Status status = add("west", true, &added, &forced);
   ASSERT_TRUE(status.ok()) << status.error_message();
-  EXPECT_EQ(probe.asked.context, "c");
+  EXPECT_EQ(probe.asked().context, "c");
   EXPECT_EQ(added.version(), "v1.34.1");
   EXPECT_EQ(added.problems(0), "it cannot be reached");
   EXPECT_EQ(added.cluster_role(), "role");
