@@ -13,7 +13,8 @@
 // Lists. A List call is a Question. The cache may answer it if it is a complete list plus every
 // event since. An object that the cache lacks was then deleted, or was created after the last
 // event; the second can only be an object that this daemon created, whose uid NoteMade recorded,
-// and the question waits until the reflectors have reported it. The member itself is listed
+// and the question waits until the reflectors have reported it. An object that the cache has may
+// have been removed since the last event; to remove it again changes nothing. The member is listed
 // (AskMember) if that takes more than kSeenWithinMs, if a write was not answered (doubt_), if a
 // stream is in trouble, if a list is being verified, or if the last real list is older than ten
 // minutes.

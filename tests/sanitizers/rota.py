@@ -61,7 +61,8 @@ def run(part, jobs):
                    # have locks that ThreadSanitizer does not see.
                    "TSAN_OPTIONS": "die_after_fork=0 ignore_noninstrumented_modules=1 suppressions=" + os.path.join(HERE, "tsan.supp"),
                    "MUSTER_SLACK": "4", **os.environ}
-    subprocess.run(["ctest", "--test-dir", directory, "--timeout", "1500", "--no-tests=error", "--output-junit", results, *PARTS[name]], env=environment)
+    subprocess.run(["ctest", "--test-dir", directory, "--timeout", "1500", "--no-tests=error", "--output-on-failure", "--output-junit", results,
+                    *PARTS[name]], env=environment)
     suite = tree.parse(results).getroot()
     failed = [case.get("name") for case in suite.iter("testcase") if case.get("status") != "run"]
     return int(suite.get("tests")) - len(failed), failed, float(suite.get("time"))

@@ -261,6 +261,16 @@ inline bool AwaitLog(Backend& backend, const DispatchKey& key, const std::string
   return false;
 }
 
+/// Waits until the member has no attempt; false if it still has one after a minute.
+inline bool AwaitNothing(Backend& backend, const std::string& cluster) {
+  const auto give_up = std::chrono::steady_clock::now() + kPatience;
+  while (std::chrono::steady_clock::now() < give_up) {
+    if (const auto listed = List(backend, cluster); listed.ok() && listed->empty()) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  return false;
+}
+
 /// Waits until exactly so many pods of the attempt run, and returns their sorted names; empty if
 /// that has not happened after a minute.
 inline std::vector<std::string> AwaitRunning(Backend& backend, const DispatchKey& key,
