@@ -8,6 +8,7 @@
 #include "schedd/shapes/parts/template_places.h"
 #include "schedd/shapes/security/identity.h"
 #include "schedd/shapes/security/pod_security.h"
+#include "schedd/text/json.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace muster::fuzz {
@@ -49,8 +50,20 @@ inline JobRecord AdmittedRecord(const shapes::ParsedJob& parsed) {
   return job;
 }
 
+/// The job with the answer of an admission check that adds a label to the pods of its first pod
+/// set.
+inline JobRecord WithAddedLabel(JobRecord job) {
+  AdmissionCheckStatus check;
+  check.name = "fuzz";
+  check.updates.push_back({job.pod_sets->front().name, {{"fuzz", "added"}}, {}, {}, {}});
+  AdmissionState state = *job.admission_state;
+  state.checks.push_back(std::move(check));
+  job.admission_state = std::make_shared<const AdmissionState>(std::move(state));
+  return job;
+}
+
 /// Whatever was taken can be judged, and rendered for a member under the name by which the
-/// dispatcher looks for it.
+/// dispatcher looks for it, with what an admission check adds.
 inline void UseTaken(const shapes::ParsedJob& parsed) {
   static_cast<void>(shapes::WarningsOf(parsed.manifest));
   shapes::Problems problems;
@@ -74,6 +87,13 @@ inline void UseTaken(const shapes::ParsedJob& parsed) {
                 RemoteObject{object.api_version, object.kind, object.ns, object.name},
             "a job is rendered under the name that the dispatcher looks for");
   }
+  if (parsed.pod_sets.empty()) return;
+  // Not rendered where the manifest has that label with another value.
+  const auto added = shapes::Render(WithAddedLabel(job), parsed.manifest, ConfigView{},
+                                    {"fuzz", false, "image:1"});
+  Require(!added.ok() ||
+              WriteJson(added->object.manifest).find(R"("fuzz":"added")") != std::string::npos,
+          "what a check adds is in what a member gets");
 }
 
 }  // namespace muster::fuzz
