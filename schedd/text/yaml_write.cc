@@ -12,6 +12,9 @@
 namespace muster {
 namespace {
 
+// YAML 1.2.2, 7.4.2: an implicit key has at most 1024 characters, with its quotes.
+constexpr std::size_t kImplicitKeyBytes = 1000;
+
 // Reads one UTF-8 sequence at *at and moves *at behind it. Text that came through a parser is
 // valid.
 std::uint32_t CodePoint(std::string_view text, std::size_t* at) {
@@ -103,6 +106,18 @@ void AppendText(std::string* out, std::string_view text, std::size_t indent, boo
   }
 }
 
+// A key and its colon. A long key is written as an explicit one: "? key", and the colon below.
+void AppendKey(std::string* out, std::string_view key, std::size_t indent) {
+  const std::size_t from = out->size();
+  AppendText(out, key, 0, true);
+  if (out->size() - from > kImplicitKeyBytes) {
+    out->insert(from, "? ");
+    out->push_back('\n');
+    out->append(indent, ' ');
+  }
+  out->push_back(':');
+}
+
 // A whole number gets ".0", so that it reads back as a double.
 void AppendYamlDouble(std::string* out, double number) {
   std::array<char, 40> buffer;
@@ -181,8 +196,7 @@ void AppendNode(std::string* out, const json::value& value, std::size_t indent) 
   if (const auto* object = value.if_object(); object != nullptr && !object->empty()) {
     for (const auto& member : *object) {
       begin_line();
-      AppendText(out, member.key(), 0, true);
-      out->push_back(':');
+      AppendKey(out, member.key(), indent);
       AppendValue(out, member.value(), indent, false);
     }
   } else if (const auto* array = value.if_array(); array != nullptr && !array->empty()) {

@@ -126,6 +126,22 @@ TEST(WriteYaml, EveryAwkwardStringReadsBackAsItself) {
   }
 }
 
+TEST(WriteYaml, LongKeysReadBack) {
+  for (const std::size_t length : {999, 1001, 1025, 5000}) {
+    for (const char* fill : {"a", "\\", "é"}) {
+      std::string key;
+      while (key.size() < length) key += fill;
+      const json::value scalar = json::object{{"first", 1}, {key, "text"}, {"last", 2}};
+      const json::value below = json::object{{key, json::object{{"a", json::array{1, key}}}}};
+      const json::value list = json::object{{key, json::array{scalar, json::array{below}}}};
+      for (const json::value& value : {scalar, below, list})
+        ExpectRoundTrip(json::array{value, json::object{{"in", value}, {"after", true}}});
+    }
+  }
+  EXPECT_EQ(WriteYaml(json::object{{std::string(1001, 'a'), 1}}),
+            "? " + std::string(1001, 'a') + "\n: 1\n");
+}
+
 json::value Random(std::mt19937_64& random, int depth) {
   static const std::vector<std::string> kPieces = {"a",  "B",  "\n",   " ",    ":", "-", "#",
                                                    "\"", "'",  "\t",   "1",    ".", "é", "{",
