@@ -8,6 +8,7 @@
 #include <charconv>
 #include <vector>
 
+#include "schedd/base/limits_slurm_world.h"
 #include "schedd/base/names.h"
 #include "schedd/base/quantity.h"
 #include "schedd/base/quantity_text.h"
@@ -102,6 +103,13 @@ std::optional<std::int64_t> ReadGpuCount(const Field& field, std::string* type) 
   return number;
 }
 
+// False, with a problem at the field, if one node is asked for more GPUs than any has.
+bool CheckGpus(const Field& field, std::int64_t gpus) {
+  if (gpus <= limits::kGpusPerNode) return true;
+  field.Fail("asks for more than " + std::to_string(limits::kGpusPerNode) + " GPUs on a node");
+  return false;
+}
+
 // --gres: a comma-separated list of "gpu", "gpu:2", "gpu:a100:2", "example.com/fpga:1"; or "none".
 // Amounts are of one node.
 void ReadGres(const Field& field, ResourceList* amounts, std::string* gpu_type) {
@@ -145,6 +153,7 @@ void ReadGres(const Field& field, ResourceList* amounts, std::string* gpu_type) 
     if (typed) *gpu_type = type;
     const std::int64_t amount = SaturatingMul(*count, factor);
     SetAmount(amounts, resource, SaturatingAdd(AmountOf(*amounts, resource), amount));
+    if (!CheckGpus(field, AmountOf(*amounts, kGpu))) return SetAmount(amounts, kGpu, 0);
   }
 }
 
@@ -278,6 +287,7 @@ void SetNodesAndTasks(const Field& spec, const GivenAmounts& given, BatchAmounts
 void SetGpus(const Field& spec, const GivenAmounts& given, BatchAmounts* out) {
   std::optional<std::int64_t> gpus;
   const auto agree = [&](const char* field, std::int64_t count) {
+    if (!CheckGpus(spec[field], count)) return;
     if (gpus && *gpus != count) {
       spec[field].Fail("asks for " + std::to_string(count) + " GPUs, another option for " +
                        std::to_string(*gpus));
@@ -309,7 +319,7 @@ void SetGpus(const Field& spec, const GivenAmounts& given, BatchAmounts* out) {
       agree("gpusPerSocket", *given.gpus_per_socket * sockets);
   }
   if (given.tasks_per_gpu > 0 && !gpus)
-    gpus = CeilOf(out->tasks_on_node, given.tasks_per_gpu);
+    agree("tasksPerGpu", CeilOf(out->tasks_on_node, given.tasks_per_gpu));
   for (const auto& amount : given.gres) {
     if (amount.amount > 0) SetAmount(&out->requests, amount.resource, amount.amount);
   }
@@ -366,7 +376,7 @@ void SetWholeNode(const Field& spec, BatchAmounts* out) {
   if (!whole.present()) return;
   whole.OnlyMembers({"cpus", "gpus", "memoryBytes"});
   const std::int64_t cpus = whole["cpus"].Int(0, kTasksMax).value_or(0);
-  const std::int64_t gpus = whole["gpus"].Int(0, kTasksMax).value_or(0);
+  const std::int64_t gpus = whole["gpus"].Int(0, limits::kGpusPerNode).value_or(0);
   const std::int64_t memory = whole["memoryBytes"].Int(0).value_or(0);
   if (out->whole_cpus) {
     out->cpus = std::max(out->cpus, cpus);
@@ -401,7 +411,7 @@ void ReadResources(const Field& spec, BatchAmounts* out) {
     SetAmount(&out->requests, resource, *amount);
     if (resource == "cpu") out->cpus = std::max<std::int64_t>(1, *amount / 1000);
     if (resource == "memory") out->memory_bytes = *amount;
-    if (resource == kGpu) out->gpus = *amount;
+    if (resource == kGpu && CheckGpus(field, *amount)) out->gpus = *amount;
   }
 }
 
