@@ -29,9 +29,9 @@ class CliFleet : public ::testing::Test {
   FakeServer server_;
 };
 
-// Every AT is a moment ten days ago.
+// Every AT is a moment ten days ago, the same one each time.
 std::string AtMoment(std::string text) {
-  const std::string stamp = FormatRfc3339({(::time(nullptr) - 864'000) * kMicrosPerSecond});
+  static const std::string stamp = FormatRfc3339({(::time(nullptr) - 864'000) * kMicrosPerSecond});
   for (std::size_t at = text.find("AT"); at != std::string::npos; at = text.find("AT", at))
     text.replace(at, 2, stamp);
   return text;
