@@ -254,7 +254,8 @@ Error Malformed(const char* message) {
 
 // A map's entry: key 1, value 2.
 struct MapEntry {
-  std::string_view key, value;
+  // Not null, because Boost.JSON copies from them.
+  std::string_view key = "", value = "";
 };
 std::optional<MapEntry> ReadEntry(std::string_view bytes) {
   MapEntry entry;
