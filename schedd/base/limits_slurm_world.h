@@ -9,8 +9,8 @@ namespace muster::limits {
 
 // Hosts of one job in its /etc/hosts: more than the pods of one local member.
 inline constexpr std::size_t kBatchHosts = 16'384;
-// GPUs of one node of a batch script. Its environment lists them by number, and Linux takes a
-// variable of at most 128 KiB.
+// GPUs that a batch script may ask for on one node, and that its environment lists by number: Linux
+// takes a variable of at most 128 KiB.
 inline constexpr std::int64_t kGpusPerNode = 10'000;
 // A path that a script's submission names (PATH_MAX of Linux), and another text of one line.
 inline constexpr std::size_t kBatchPathBytes = 4096, kBatchTextBytes = 1024;

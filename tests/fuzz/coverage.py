@@ -15,7 +15,7 @@ from fnmatch import fnmatch
 BAR = 80.0
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-# The sources that read the text from outside, by the target that tries them. What writes, sends or stores is not among them.
+# The sources that read the text from outside, by the target that tries them; for manifests and scripts also what becomes of a job that was taken.
 PARSERS = {
     "quantity": ["schedd/base/quantity*"],
     "manifest": ["schedd/text/documents.*", "schedd/text/yaml.*", "schedd/text/yaml_scalar.*", "schedd/text/json.*", "schedd/shapes/kinds/*",

@@ -376,7 +376,7 @@ void SetWholeNode(const Field& spec, BatchAmounts* out) {
   if (!whole.present()) return;
   whole.OnlyMembers({"cpus", "gpus", "memoryBytes"});
   const std::int64_t cpus = whole["cpus"].Int(0, kTasksMax).value_or(0);
-  const std::int64_t gpus = whole["gpus"].Int(0, limits::kGpusPerNode).value_or(0);
+  const std::int64_t gpus = whole["gpus"].Int(0, kTasksMax).value_or(0);
   const std::int64_t memory = whole["memoryBytes"].Int(0).value_or(0);
   if (out->whole_cpus) {
     out->cpus = std::max(out->cpus, cpus);

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 
+#include "schedd/base/limits_slurm_world.h"
 #include "schedd/shapes/batch/array_spec.h"
 #include "schedd/text/lenient.h"
 
@@ -192,7 +193,7 @@ void SetAsked(const json::object& asked, const BatchAmounts& amounts, Environmen
   SetIfAsked(asked, "gpusPerNode", "SLURM_GPUS_PER_NODE", env);
   SetIfAsked(asked, "gpusPerTask", "SLURM_GPUS_PER_TASK", env);
   SetIfAsked(asked, "gpusPerSocket", "SLURM_GPUS_PER_SOCKET", env);
-  if (amounts.gpus == 0) return;
+  if (amounts.gpus == 0 || amounts.gpus > limits::kGpusPerNode) return;
   env->Set("SLURM_GPUS_ON_NODE", amounts.gpus);
 }
 
@@ -246,9 +247,10 @@ void SetComponents(const JobRecord& job, const BatchSpec& read, Environment* env
   }
 }
 
-// The GPUs numbered from 0. A member that gives devices by index sets its own numbers.
+// The GPUs numbered from 0. A member that gives devices by index sets its own numbers. A member
+// that declares no machines is taken whole as one, which may have more GPUs than can be listed.
 void SetDevices(const BatchAmounts& amounts, Environment* env) {
-  if (amounts.gpus == 0) return;
+  if (amounts.gpus == 0 || amounts.gpus > limits::kGpusPerNode) return;
   std::string devices;
   for (std::int64_t i = 0; i < amounts.gpus; ++i) {
     if (i > 0) devices.push_back(',');

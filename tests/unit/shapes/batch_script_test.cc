@@ -500,6 +500,14 @@ TEST(BatchScript, CountsItsDevicesFromZero) {
   const auto none = Submit("");
   const auto plain = Render(Record(*none), none->manifest, ConfigView{}, {"inst", false});
   EXPECT_EQ(Env(plain->object.manifest, "CUDA_VISIBLE_DEVICES"), "unset");
+  // The whole of a member that declares no machines: taken, but not numbered.
+  json::value pool = Submit("exclusive: exclusive", "")->manifest;
+  pool.at("spec").as_object()["wholeNode"] = {{"cpus", 1}, {"gpus", 20'000}};
+  const ParsedJob taken = Job(pool);
+  EXPECT_EQ(PodSetsText(taken.pod_sets), "main x1 cpu=1 nvidia.com/gpu=20000");
+  const auto whole = Render(Record(taken), taken.manifest, ConfigView{}, {"inst", false});
+  ASSERT_TRUE(whole.ok());
+  EXPECT_EQ(Env(whole->object.manifest, "CUDA_VISIBLE_DEVICES"), "unset");
 }
 
 TEST(BatchScript, AnArrayTaskKnowsItsArray) {
