@@ -9,9 +9,10 @@ MUSTER_PACKAGES="build-essential cmake ninja-build ccache mold pkg-config git ca
   libcjose-dev libmunge-dev libcurl4-openssl-dev"
 # chromium: S10 lets a real browser try what a page of somebody else can do, and tests/e2e/web opens our own page in one.
 # iproute2: tests/e2e/replica makes a network namespace.
+# pgbouncer: a pooler between musterd and PostgreSQL (tests/e2e/postgres/test_pooler.py).
 # python3-torch, python3-mpi4py and openmpi-bin: torchrun and mpirun over two nodes of a job (tests/e2e/slurm/test_ranks.py).
 # clang-16: the analysis of locks (tests/tidy/thread_safety_test.py); with libclang-rt-16-dev also libFuzzer (tests/fuzz).
-MUSTER_TEST_PACKAGES="libgtest-dev libgmock-dev librapidcheck-dev iproute2 openssl sslscan munge chromium python3-torch python3-mpi4py openmpi-bin clang-16 libclang-rt-16-dev"
+MUSTER_TEST_PACKAGES="libgtest-dev libgmock-dev librapidcheck-dev iproute2 openssl pgbouncer sslscan munge chromium python3-torch python3-mpi4py openmpi-bin clang-16 libclang-rt-16-dev"
 
 # Installs those of the packages that are missing; without missing ones it needs neither root nor network.
 install_packages() {

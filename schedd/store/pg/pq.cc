@@ -14,6 +14,7 @@
 
 #include <utility>
 
+#include "schedd/store/pg/statements.h"
 #include "schedd/telemetry/log.h"
 
 namespace muster::pg {
@@ -69,6 +70,13 @@ Failure FailureOf(const std::string& sqlstate, const std::string& message,
   if (sqlstate == "MU003" || constraint == "audit_pkey") {
     return {FailureKind::kChain,
             {Code::kDataLoss, "the audit trail was changed by somebody else than this daemon"}};
+  }
+  // A prepared statement that is not there (26000), or is there before it was made (42P05), is
+  // another sign of a session that is shared.
+  if (sqlstate == sql::kSharedSession || sqlstate == "26000" || sqlstate == "42P05") {
+    return environment(
+        "a pooler before the database lets connections share sessions; Muster needs a session for "
+        "each connection (PgBouncer: pool_mode = session)");
   }
   if (sqlstate == "53100") return environment("the database's disk is full; nothing was written");
   if (sqlstate == "25006") return environment("the database is read-only; nothing was written");
@@ -154,6 +162,14 @@ Failure PqConnection::FailureOfResult(const PGresult* result) const {
   if (sqlstate.empty() || severity == "FATAL" || severity == "PANIC" || !alive()) return Lost();
   return FailureOf(sqlstate, Field(result, PG_DIAG_MESSAGE_PRIMARY),
                    Field(result, PG_DIAG_CONSTRAINT_NAME));
+}
+
+Failure PqConnection::OwnSession() {
+  PgResult rows(nullptr, &PQclear);
+  Failure failure = Query(sql::kOwnSession, Params(), &rows);
+  if (failure.kind == FailureKind::kNone && PQgetlength(rows.get(), 0, 0) == 0)
+    failure = FailureOf(sql::kSharedSession, "", "");
+  return failure;
 }
 
 Failure PqConnection::Execute(const char* sql) {

@@ -81,6 +81,9 @@ class PqConnection {
   /// How long a statement or a transaction may take; kAnswerWithinMs if it is not set.
   void SetAnswerWithin(std::chrono::milliseconds within) { answer_within_ = within; }
 
+  /// Called first: fails with kEnvironment if a pooler before the database lets this connection
+  /// share its session with others (sql::kOwnSession).
+  Failure OwnSession();
   /// Runs one or more commands without parameters whose rows are not wanted.
   Failure Execute(const char* sql);
   /// Prepares a named statement.

@@ -31,6 +31,8 @@ std::unique_ptr<pqxx::connection> OpenConnection(const std::string& url, const c
   connection->inhibit_reactivation(true);
 #pragma GCC diagnostic pop
   const Watchdog::Watch watch(watchdog, connection->sock(), within);
+  const pqxx::row own = pqxx::nontransaction(*connection).exec1(sql::kOwnSession);
+  if (own[0].size() == 0) throw pqxx::sql_error("", sql::kOwnSession, sql::kSharedSession);
   pqxx::nontransaction(*connection).exec(settings);
   try {
     pqxx::nontransaction(*connection).exec(sql::kSessionEnds);

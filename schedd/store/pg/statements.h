@@ -11,6 +11,15 @@ namespace muster::pg::sql {
 
 // --- sessions
 
+/// Marks a session as this connection's own. The answer is empty if it is marked already, as the
+/// session of a pooler is that serves several connections by turns: what one of them sets, such as
+/// synchronous_commit, then holds for another one's transactions or is lost. A pooler that gives
+/// whole sessions to its connections resets each before the next one, and the mark with it.
+inline constexpr const char* kOwnSession =
+    "select case when coalesce(current_setting('muster.session', true), '') = '' then "
+    "set_config('muster.session', 'taken', false) else '' end";
+/// What FailureOf makes of an empty answer.
+inline constexpr const char* kSharedSession = "MU004";
 /// Plans are made once for each session, when tables may still be empty; the planner must use the
 /// indexes nevertheless. Waits have deadlines of the daemon's own (watchdog.h): timeouts of the
 /// role or the database, meant for people's queries, would only keep it from reading or committing

@@ -28,7 +28,8 @@ Failure TryNewJob(const NewJob& job, const std::string& url, Watchdog& watchdog)
   auto opened = PqConnection::Open(url, watchdog);
   if (!opened.ok()) return {FailureKind::kConnection, opened.error()};
   PqConnection& connection = **opened;
-  Failure failure = connection.Execute(sql::kWriterSettings);
+  Failure failure = connection.OwnSession();
+  if (failure.kind == FailureKind::kNone) failure = connection.Execute(sql::kWriterSettings);
   for (const sql::PreparedStatement& statement : sql::kWriterStatements) {
     if (failure.kind != FailureKind::kNone) return failure;
     failure = connection.Prepare(statement.name, statement.text);

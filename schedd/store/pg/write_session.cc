@@ -99,7 +99,8 @@ Failure WriteSession::Connect() {
     return away_;
   }
   (*opened)->SetAnswerWithin(kSetUpWithin);
-  Failure failure = (*opened)->Execute(sql::kWriterSettings);
+  Failure failure = (*opened)->OwnSession();
+  if (failure.kind == FailureKind::kNone) failure = (*opened)->Execute(sql::kWriterSettings);
   if (failure.kind == FailureKind::kNone) {
     // What stands between the daemon and the server may refuse these settings.
     const Failure ends = (*opened)->Execute(sql::kSessionEnds);

@@ -17,8 +17,9 @@ namespace muster::rest_probes {
 
 class ProbeServer {
  public:
-  explicit ProbeServer(int max_connections = 4096, int max_descriptors = 0)
-      : server_(Routes(), metrics_, Options(max_connections, max_descriptors)) {}
+  /// `readers`: threads that read requests and answer those that never block.
+  explicit ProbeServer(int max_connections = 4096, int max_descriptors = 0, int readers = 2)
+      : server_(Routes(), metrics_, Options(max_connections, max_descriptors, readers)) {}
   ~ProbeServer() {
     server_.Stop();
     for (std::thread& thread : late_) thread.join();
@@ -40,10 +41,11 @@ class ProbeServer {
   }
 
  private:
-  static rest::HttpOptions Options(int max_connections, int max_descriptors) {
+  static rest::HttpOptions Options(int max_connections, int max_descriptors, int readers) {
     rest::HttpOptions options;
     options.max_connections = max_connections;
     options.max_descriptors = max_descriptors;
+    options.threads = readers;
     return options;
   }
 

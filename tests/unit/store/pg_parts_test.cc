@@ -164,6 +164,8 @@ TEST(FailureOf, EverySqlstateMeansOneThingToTheCaller) {
       {"42P01", "", FailureKind::kEnvironment, Code::kUnavailable},  // no such table
       {"42501", "", FailureKind::kEnvironment, Code::kUnavailable},  // no right to it
       {"3F000", "", FailureKind::kEnvironment, Code::kUnavailable},  // no such schema
+      {"MU004", "", FailureKind::kEnvironment, Code::kUnavailable},  // a session that is shared
+      {"26000", "", FailureKind::kEnvironment, Code::kUnavailable},  // prepared in another session
       {"54000", "", FailureKind::kItem, Code::kInternal},
   };
   for (const StateCase& state : cases) {
