@@ -56,9 +56,13 @@ std::optional<Response> Elsewhere(const ApiContext& api, const Request& request,
   return sent;
 }
 
-void MarkCopy(const ApiContext& api, Response* response) {
-  if (api.lease == nullptr) return;
-  const auto copied = api.lease->copied();
+std::optional<Monotonic> Copied(const ApiContext& api) {
+  return api.lease == nullptr ? std::nullopt : api.lease->copied();
+}
+
+void MarkCopy(const ApiContext& api, std::optional<Monotonic> before, Response* response) {
+  std::optional<Monotonic> copied = Copied(api);
+  if (before && (!copied || *before < *copied)) copied = before;
   if (!copied) return;
   response->headers.emplace_back("Muster-Copy-Age", SecondsText(api.lease->AgeMs(*copied)));
   if (const std::string leader = LeaderOf(*api.lease); !leader.empty())

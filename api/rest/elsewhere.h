@@ -20,8 +20,13 @@ bool IsLeadersAlone(std::string_view way);
 std::optional<Response> Elsewhere(const ApiContext& api, const Request& request,
                                   bool leaders_alone);
 
-/// Marks an answer that was made from the copy; any other one is left alone.
-void MarkCopy(const ApiContext& api, Response* response);
+/// When the world was as reads show it that begin now, if that is an earlier time; unset at a
+/// leader.
+std::optional<Monotonic> Copied(const ApiContext& api);
+
+/// Marks an answer that was made from the copy; any other one is left alone. `before`: what Copied
+/// told before the answer was made, because the daemon may have begun to lead meanwhile.
+void MarkCopy(const ApiContext& api, std::optional<Monotonic> before, Response* response);
 
 /// What /v1/status and /readyz say about the lead: role, leader, age of the copy.
 json::object LeadJson(const ApiContext& api);

@@ -98,12 +98,13 @@ std::optional<Response> SentElsewhere(ApiContext& api, const Request& request, T
 // Makes a route's handler out of a function: admits the caller, then calls the function.
 SyncHandler Bind(ApiContext& api, SyncFunction handler, Terms terms) {
   return [&api, handler, terms](Request& request) {
+    const std::optional<Monotonic> copied = Copied(api);
     if (auto sent = SentElsewhere(api, request, terms)) return std::move(*sent);
     const Result<Caller> who = Admit(api, request, terms);
     if (!who.ok()) NoteNotAdmitted(api, request.peer.get(), request, who.error());
     if (!who.ok()) return ErrorResponse(request, who.error());
     Response response = Audited(api, *who, request, handler(api, *who, request));
-    if (terms.needs_world) MarkCopy(api, &response);
+    if (terms.needs_world) MarkCopy(api, copied, &response);
     return response;
   };
 }

@@ -161,11 +161,13 @@ class Client:
 
     def list(self):
         called = time.monotonic()
-        status, _, text = self.caller.ask("GET", "/v1/jobs?limit=200000&fields=id,displayName,state,batch.comment")
+        status, answered, text = self.caller.ask("GET", "/v1/jobs?limit=200000&fields=id,displayName,state,batch.comment")
         returned = time.monotonic()
         if status != 200:
             time.sleep(0.02)
             return
+        if answered.get("Muster-Copy-Age"):
+            return  # marked as of an earlier time
         listed = {one["displayName"]: (one["state"], one["batch"]["comment"]) for one in json.loads(text)["items"]}
         with self.history.lock:
             keys = [key for key in self.history.keys[-4 * AT_ONCE:] if self.history.begun[key] < returned]

@@ -12,6 +12,20 @@ namespace {
 
 constexpr const char* kLeader = "http://leader.example:8686";
 
+// While it looks who asks, the daemon begins to lead.
+class TakingTheLead final : public auth::Authenticator {
+ public:
+  Result<auth::Principal> Authenticate(const auth::Evidence& evidence) const override {
+    if (lease != nullptr) lease->Leads();
+    return known_.Authenticate(evidence);
+  }
+  Status StillGood(const auth::Principal& who) const override { return known_.StillGood(who); }
+  LeaseBoard* lease = nullptr;
+
+ private:
+  const FixedAuthenticator known_;
+};
+
 class ElsewhereTest : public testing::Test {
  protected:
   ElsewhereTest() {
@@ -92,6 +106,23 @@ TEST_F(ElsewhereTest, ReadsAreAnsweredFromTheCopyWithItsAge) {
        {"/v1/events", "/v1/jobs/1/logs", "/v1/jobs/1/pods", "/v1/jobs/1/member-events"})
     EXPECT_EQ(world.Ask("GET", path).status, 307) << path;
   EXPECT_EQ(world.Ask("POST", "/v1/namespaces/default/jobs").status, 307);
+}
+
+// What it has read may be of the copy, or of the world that it leads.
+TEST(Elsewhere, AReadThatBeganBeforeTheLeadIsMarkedAsWell) {
+  TakingTheLead authenticator;
+  WaitingWorld world(&authenticator);
+  world.lease.SetSelf({"own", "here", "http://here.example:1", 5000, false, {}});
+  world.service.SetLease(&world.lease);
+  while (!world.engine.View()->ready) world.engine.Step();
+  world.term->Begin(Epoch{1}, world.clock.Now(), world.clock.Now());
+  world.lease.Copied(world.clock.Now());
+  world.clock.Advance(321);
+  authenticator.lease = &world.lease;
+  const Answer answer = world.Ask("GET", "/v1/jobs");
+  EXPECT_EQ(answer.status, 200) << answer.body;
+  EXPECT_NE(answer.head.find("Muster-Copy-Age: 0.321\r\n"), std::string::npos) << answer.head;
+  EXPECT_EQ(world.Ask("GET", "/v1/jobs").head.find("Muster-Copy-Age"), std::string::npos);
 }
 
 TEST_F(ElsewhereTest, WhileNobodyIsKnownToLeadNothingIsCarriedOutAndTheAnswerSaysSo) {
