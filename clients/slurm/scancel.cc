@@ -23,6 +23,7 @@
 #include "clients/slurm/command.h"
 #include "clients/slurm/environment.h"
 #include "clients/slurm/hostlist.h"
+#include "clients/slurm/job_signal.h"
 #include "clients/slurm/many_calls.h"
 #include "clients/slurm/signals.h"
 #include "clients/slurm/task_ranges.h"
@@ -304,16 +305,6 @@ int TellFailure(const ScancelOptions& options, const char* what, const std::stri
     PrintError(kScancel, std::string("Kill job error on ") + what + " " + id + ": " + why);
   }
   return gone ? 0 : ErrorExit(kExitRefused);
-}
-
-client::Outcome<json::value> SendSignal(client::ApiClient& api, const std::string& id, int signal,
-                                        const char* target, std::int64_t step = -1) {
-  json::object body{{"signal", SignalText(signal)}, {"target", target}};
-  if (step >= 0) body["step"] = step;
-  client::Call call;
-  call.target = client::JobPath(id) + ":signal";
-  call.body = json::serialize(body);
-  return api.Send(call);
 }
 
 // Tells what is about to happen to a job. False, with the exit status, if it is refused: a waiting

@@ -65,12 +65,14 @@ class SlurmFixture : public ::testing::Test {
   }
 
   std::map<std::string, std::string> answers_;  // by path, without the query
+  int conflicts_ = 0;                           // so many requests that are no GET are refused
   std::function<void()> on_change_;             // before a request that is no GET is answered
 
  private:
   testing::FakeAnswer Answer(const testing::FakeRequest& request) {
     if (request.method != "GET") {
       if (on_change_) on_change_();
+      if (conflicts_ > 0 && conflicts_-- > 0) return testing::Problem(409, "not in this state");
       return {200, "{}"};
     }
     const auto found = answers_.find(request.target.substr(0, request.target.find('?')));

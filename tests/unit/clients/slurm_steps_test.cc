@@ -140,5 +140,26 @@ TEST_F(SlurmSteps, ScancelSendsSignals) {
   EXPECT_EQ(Run({"scancel", "-v", "-s", "USR1", "6"}).err, "scancel: Signal 10 to job 6\n");
 }
 
+TEST_F(SlurmSteps, ASignalToAJobWhoseStartIsNotKnownYetIsSentAgain) {
+  conflicts_ = 2;
+  SampleJob starting = running_;
+  starting.state = "Admitted";
+  Jobs({testing::ViewOf(starting)});
+  const testing::CommandResult sent = Run({"scancel", "-s", "USR1", "-b", "6"});
+  EXPECT_EQ(sent.exit, 0) << sent.err;
+  const std::string once = "POST /v1/jobs/6:signal {\"signal\":\"USR1\",\"target\":\"batch\"}\n";
+  EXPECT_EQ(Sent(), once + once + once);
+}
+
+// As in Slurm, that is no error.
+TEST_F(SlurmSteps, ASignalToAJobThatHasEndedMeanwhileGoesNowhere) {
+  conflicts_ = 2;
+  SampleJob over = ended_;
+  over.id = 6;
+  on_change_ = [this, over] { answers_["/v1/jobs/6"] = testing::ViewOf(over); };
+  EXPECT_EQ(Run({"scancel", "-s", "USR1", "6"}).exit, 0);
+  EXPECT_EQ(conflicts_, 1);
+}
+
 }  // namespace
 }  // namespace muster::slurm
