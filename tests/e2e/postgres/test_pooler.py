@@ -2,6 +2,7 @@
 import os
 import pwd
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
@@ -87,7 +88,9 @@ class PoolerBeforeTheDatabase(unittest.TestCase):
         server.kill()
         server.start()
         self.assertEqual(self.submit(server, "second")[0], 201)
-        self.database.kill()
+        # An immediate shutdown: recovery after it as after a crash, and no process of it is left.
+        self.database.process.send_signal(signal.SIGQUIT)
+        self.database.process.wait(timeout=PATIENCE)
         self.database.start()
         server.wait(lambda: self.submit(server, "third")[0] in (200, 201), what="a submission is acknowledged again")
         self.assertEqual(sorted(job["name"] for job in server.jobs()), ["first", "second", "third"])
