@@ -97,7 +97,7 @@ class Client:
         called = time.monotonic()
         status, answered, text = self.caller.ask(method, path, body, headers)
         returned = time.monotonic()
-        if status and answered.get("Muster-Copy-Age"):
+        if name == "get" and answered.get("Muster-Copy-Age"):
             return status, None  # marked as of an earlier time
         definite = status not in (0, 503) or (status == 503 and answered.get("Retry-After") and b"nothing was written" in text)
         if not definite:

@@ -2,9 +2,9 @@
 //
 // Errors: an SQLSTATE decides what a failure means to the writer (PostgreSQL documentation,
 // Appendix A): class 22 and 23 are the item's fault, MU001 is the fence of db/migrations, MU003
-// the audit trail's chain, 53, 57P,
-// 58, 40, lock and statement timeouts are the environment. An unknown code counts as the item's
-// fault, so that one bad statement cannot stop the store for good.
+// the audit trail's chain, 53, 57P, 58, 40, lock and statement timeouts and a session that is
+// shared (MU004) are the environment. An unknown code counts as the item's fault, so that one bad
+// statement cannot stop the store for good.
 //
 // Pipelining: Begin enters pipeline mode with the first transaction; FinishOldest leaves it with
 // the last. Each statement yields its result and then null; the transaction ends with a

@@ -20,6 +20,7 @@ inline constexpr const char* kOwnSession =
     "set_config('muster.session', 'taken', false) else '' end";
 /// What FailureOf makes of an empty answer.
 inline constexpr const char* kSharedSession = "MU004";
+
 /// Plans are made once for each session, when tables may still be empty; the planner must use the
 /// indexes nevertheless. Waits have deadlines of the daemon's own (watchdog.h): timeouts of the
 /// role or the database, meant for people's queries, would only keep it from reading or committing
